@@ -1,0 +1,8 @@
+//! `repro` makes SQLite benchmark numbers that can be cited, and checks numbers that others published.
+//!
+//! Data flows one way: [`suite`] (what) → [`driver`] (how) → [`record`] (what happened) → [`stats`] →
+//! [`verify`], [`report`] and [`export`]. Only [`command`] joins the stages.
+
+pub mod driver;
+pub mod stats;
+pub mod suite;

@@ -1,0 +1,85 @@
+//! Ratios of times, with what the clock and the samples allow to say of them.
+
+use super::bootstrap::{self, Interval};
+use super::median;
+
+/// A ratio a / b and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// Median of the ratios of the pairs, or ratio of the medians when samples are not paired.
+    pub value: f64,
+    /// 95 % interval; `None` when there are too few samples on a side that has more than one.
+    pub interval: Option<Interval>,
+}
+
+impl Ratio {
+    /// Of two sets of samples that were taken apart. A side with a single published figure counts as exact
+    /// but for its clock. `None` when a side is empty, or not above its clock's error: then there is no
+    /// ratio to speak of.
+    pub fn of_medians(a: &[f64], a_error: f64, b: &[f64], b_error: f64) -> Option<Ratio> {
+        let (top, bottom) = (median(a)?, median(b)?);
+        if top <= a_error || bottom <= b_error {
+            return None;
+        }
+        let sampled = match (a.len(), b.len()) {
+            (_, 1) => bootstrap::of_median(a).map(|i| Interval { low: i.low / bottom, high: i.high / bottom }),
+            (1, _) => bootstrap::of_median(b).map(|i| Interval { low: top / i.high, high: top / i.low }),
+            _ => bootstrap::of_ratio_of_medians(a, b),
+        };
+        let slack = 1.0 + a_error / top;
+        let tightness = 1.0 - a_error / top;
+        let interval = sampled.map(|i| Interval {
+            low: i.low * tightness / (1.0 + b_error / bottom),
+            high: i.high * slack / (1.0 - b_error / bottom),
+        });
+        Some(Ratio { value: top / bottom, interval: interval.filter(|i| i.high.is_finite()) })
+    }
+
+    /// Of samples taken in turn, A B A B …: the ratio pair by pair, which a drift of the machine does not
+    /// disturb. `None` without a pair, or with a value that is not positive.
+    pub fn of_pairs(pairs: &[(f64, f64)]) -> Option<Ratio> {
+        if pairs.iter().any(|(a, b)| *a <= 0.0 || *b <= 0.0) {
+            return None;
+        }
+        let ratios: Vec<f64> = pairs.iter().map(|(a, b)| a / b).collect();
+        Some(Ratio { value: median(&ratios)?, interval: bootstrap::of_median(&ratios) })
+    }
+
+    /// This ratio divided by an exact factor.
+    pub fn divided_by(self, factor: f64) -> Ratio {
+        let interval = self.interval.map(|i| Interval { low: i.low / factor, high: i.high / factor });
+        Ratio { value: self.value / factor, interval }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn against_a_single_published_figure() {
+        let ratio = Ratio::of_medians(&[20.0, 22.0, 21.0, 19.0, 23.0], 0.0, &[10.0], 0.0).unwrap();
+        assert_eq!(ratio, Ratio { value: 2.1, interval: Some(Interval { low: 1.9, high: 2.3 }) });
+    }
+
+    #[test]
+    fn the_clock_widens_it() {
+        let ratio = Ratio::of_medians(&[10.0; 5], 1.0, &[10.0], 1.0).unwrap();
+        let interval = ratio.interval.unwrap();
+        assert!((interval.low - 9.0 / 11.0).abs() < 1e-12 && (interval.high - 11.0 / 9.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn below_the_clock_there_is_none() {
+        assert_eq!(Ratio::of_medians(&[1.0; 5], 1.0, &[10.0], 0.0), None);
+        assert_eq!(Ratio::of_medians(&[10.0; 5], 0.0, &[0.0], 0.5), None);
+        assert_eq!(Ratio::of_medians(&[], 0.0, &[1.0], 0.0), None);
+    }
+
+    #[test]
+    fn pairs_cancel_drift() {
+        let pairs = [(2.0, 1.0), (20.0, 10.0), (200.0, 100.0), (4.0, 2.0), (6.0, 3.0)];
+        assert_eq!(Ratio::of_pairs(&pairs), Some(Ratio { value: 2.0, interval: Some(Interval { low: 2.0, high: 2.0 }) }));
+        assert_eq!(Ratio::of_pairs(&[]), None);
+    }
+}
