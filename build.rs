@@ -75,7 +75,8 @@ fn bring_sources(root: &Path, out: &Path, lock: &HashMap<String, String>) -> Res
         *hash = sha256(&folder.join(name))?;
         let pin = pin(lock, &key)?;
         pinned &= hash == pin;
-        let admitted = origin.get("pinned").is_some_and(|word| word == "no") && origin.get(&key) == Some(hash);
+        let admitted =
+            origin.get("pinned").is_some_and(|word| word == "no") && origin.get(&key) == Some(hash);
         if hash != pin && !admitted {
             return Err(format!(
                 "{}: SHA-256 is {hash}, but vendor/sqlite.lock pins {pin}. Delete {} and build again to fetch it anew; \
@@ -87,7 +88,11 @@ fn bring_sources(root: &Path, out: &Path, lock: &HashMap<String, String>) -> Res
     }
     let from = |key: &str| origin.get(key).cloned().unwrap_or_default();
     if !pinned {
-        println!("cargo:warning=SQLite {} is not the pinned {}: every record will say `unpinned`", from("version"), pin(lock, "version")?);
+        println!(
+            "cargo:warning=SQLite {} is not the pinned {}: every record will say `unpinned`",
+            from("version"),
+            pin(lock, "version")?
+        );
     }
     Ok(Sources { folder, hashes, origin: format!("{} {}", from("route"), from("from")), pinned })
 }
@@ -103,7 +108,10 @@ fn fetch(root: &Path, folder: &Path) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    Err(format!("vendor/fetch could not bring SQLite's sources:\n{}", String::from_utf8_lossy(&output.stderr)))
+    Err(format!(
+        "vendor/fetch could not bring SQLite's sources:\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    ))
 }
 
 /// Cargo does not tell build scripts of `--offline`, but its command line is there to read.
@@ -151,7 +159,8 @@ fn watch(root: &Path) {
 /// The commit of the project, `-dirty` when files differ from it, or `unknown` outside a repository.
 fn git_revision(root: &Path) -> String {
     let git = |arguments: &[&str]| {
-        let output = Command::new("git").arg("-C").arg(root).args(arguments).stderr(Stdio::null()).output().ok()?;
+        let output =
+            Command::new("git").arg("-C").arg(root).args(arguments).stderr(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
     };
     let Some(commit) = git(&["rev-parse", "HEAD"]) else { return "unknown".to_string() };

@@ -1,1 +1,14 @@
-fn main(){}
+//! Reads the command line, has it done, and says how it ended.
+
+use clap::Parser;
+use repro::cli::Cli;
+use repro::command::{dispatch, exit_of};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let exit = dispatch(Cli::parse()).unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        exit_of(&error)
+    });
+    ExitCode::from(exit as u8)
+}

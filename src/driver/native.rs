@@ -82,7 +82,9 @@ pub fn unpack(cache: &Path) -> Result<PathBuf> {
         drop(file);
         fs::rename(&unfinished, &path)
     };
-    write().with_context(|| format!("{}: can't unpack speedtest1 there; set XDG_CACHE_HOME to a folder of yours", path.display()))?;
+    write().with_context(|| {
+        format!("{}: can't unpack speedtest1 there; set XDG_CACHE_HOME to a folder of yours", path.display())
+    })?;
     Ok(path)
 }
 
@@ -92,7 +94,11 @@ pub fn unpack(cache: &Path) -> Result<PathBuf> {
 /// When it can't be made so.
 pub fn private_folder(cache: &Path, name: &str) -> Result<PathBuf> {
     let folder = cache.join(name);
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).with_context(|| format!("{}: can't make this folder", folder.display()))?;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
+        .with_context(|| format!("{}: can't make this folder", folder.display()))?;
     let facts = fs::symlink_metadata(&folder).with_context(|| folder.display().to_string())?;
     let own = facts.is_dir() && facts.uid() == nix::unistd::geteuid().as_raw() && facts.mode() & 0o022 == 0;
     if !own {

@@ -108,7 +108,12 @@ pub fn run(job: &Job, interrupted: &AtomicBool, on_piece: &mut dyn FnMut(Piece))
     let stderr = child.0.stderr.take();
     let stderr_thread = thread::spawn(move || stderr.map_or_else(String::new, read_bounded));
 
-    let mut watch = Watch { deadline: started + job.deadline, interrupted, asked: None, group: Pid::from_raw(pid as i32) };
+    let mut watch = Watch {
+        deadline: started + job.deadline,
+        interrupted,
+        asked: None,
+        group: Pid::from_raw(pid as i32),
+    };
     drain(&pieces, &mut watch, |at, bytes| on_piece(Piece { at, bytes, pid }));
     while !has_ended(pid)? {
         watch.look();
@@ -229,7 +234,9 @@ impl Watch<'_> {
                     let _ = killpg(self.group, Signal::SIGKILL);
                 }
             }
-            None if self.interrupted.load(Ordering::Relaxed) => self.ask(Ending::Interrupted, Signal::SIGINT, now),
+            None if self.interrupted.load(Ordering::Relaxed) => {
+                self.ask(Ending::Interrupted, Signal::SIGINT, now)
+            }
             None if now > self.deadline => self.ask(Ending::Deadline, Signal::SIGTERM, now),
             None => {}
         }

@@ -22,7 +22,9 @@ impl Ratio {
             return None;
         }
         let sampled = match (a.len(), b.len()) {
-            (_, 1) => bootstrap::of_median(a).map(|i| Interval { low: i.low / bottom, high: i.high / bottom }),
+            (_, 1) => {
+                bootstrap::of_median(a).map(|i| Interval { low: i.low / bottom, high: i.high / bottom })
+            }
             (1, _) => bootstrap::of_median(b).map(|i| Interval { low: top / i.high, high: top / i.low }),
             _ => bootstrap::of_ratio_of_medians(a, b),
         };
@@ -79,7 +81,10 @@ mod tests {
     #[test]
     fn pairs_cancel_drift() {
         let pairs = [(2.0, 1.0), (20.0, 10.0), (200.0, 100.0), (4.0, 2.0), (6.0, 3.0)];
-        assert_eq!(Ratio::of_pairs(&pairs), Some(Ratio { value: 2.0, interval: Some(Interval { low: 2.0, high: 2.0 }) }));
+        assert_eq!(
+            Ratio::of_pairs(&pairs),
+            Some(Ratio { value: 2.0, interval: Some(Interval { low: 2.0, high: 2.0 }) })
+        );
         assert_eq!(Ratio::of_pairs(&[]), None);
     }
 }

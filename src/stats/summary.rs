@@ -58,7 +58,10 @@ mod tests {
     #[test]
     fn a_summary_of_five() {
         let summary = Summary::of(&[10.0, 12.0, 11.0, 30.0, 9.0], 1.0).unwrap();
-        assert_eq!((summary.n, summary.min, summary.median, summary.max, summary.mad), (5, 9.0, 11.0, 30.0, 1.0));
+        assert_eq!(
+            (summary.n, summary.min, summary.median, summary.max, summary.mad),
+            (5, 9.0, 11.0, 30.0, 1.0)
+        );
         assert_eq!(summary.interval, Some(Interval { low: 8.0, high: 31.0 }));
         assert_eq!(Summary::of(&[], 1.0), None);
         assert_eq!(Summary::of(&[1.0], 1.0).unwrap().interval, None);

@@ -48,14 +48,21 @@ mod tests {
         for answer in ANSWERS.iter() {
             assert_eq!(answer.hash.len(), 48);
             assert!(answer.hash.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase()));
-            assert!(seen.insert((&answer.version, &answer.testset, answer.size)), "twice: {}", answer.testset);
+            assert!(
+                seen.insert((&answer.version, &answer.testset, answer.size)),
+                "twice: {}",
+                answer.testset
+            );
         }
     }
 
     #[test]
     fn the_default_run_is_known_and_others_are_not_guessed() {
         let default = Workload::default();
-        assert_eq!(known("3.53.4", &default).unwrap().hash, "cc784acae6e8154e2d9fba03dd8cb9ac7ae8f309abebbfd4");
+        assert_eq!(
+            known("3.53.4", &default).unwrap().hash,
+            "cc784acae6e8154e2d9fba03dd8cb9ac7ae8f309abebbfd4"
+        );
         assert_eq!(known("3.53.3", &default), None);
         assert_eq!(known("3.53.4", &Workload { size: 12345, ..default }), None);
     }

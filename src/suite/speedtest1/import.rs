@@ -42,7 +42,8 @@ pub fn import(bytes: &[u8]) -> Result<Vec<ImportedRun>, ImportError> {
         return Err(fault(1, "UTF-16 or binary data; save the output as UTF-8 text"));
     }
     let text = String::from_utf8_lossy(bytes);
-    let lines: Vec<String> = text.lines().map(|raw| ANSI.replace_all(raw, "").trim_end().to_string()).collect();
+    let lines: Vec<String> =
+        text.lines().map(|raw| ANSI.replace_all(raw, "").trim_end().to_string()).collect();
     let mut reader = Reader::default();
     let mut index = 0;
     while index < lines.len() {
@@ -79,7 +80,9 @@ fn fault(line: usize, reason: impl Into<String>) -> ImportError {
 static REJOINED: LazyLock<Regex> = LazyLock::new(|| {
     let time = r"-?[0-9]+\.[0-9]{3}s$";
     let banner = r"-- Speedtest1 for SQLite [0-9.]+ .{48,}$";
-    pattern(&format!("^ *[0-9]{{1,4}} - .{{60}} +{time}|^ {{7}}TOTAL\\.{{55}} +{time}|^{banner}|^Verification Hash: "))
+    pattern(&format!(
+        "^ *[0-9]{{1,4}} - .{{60}} +{time}|^ {{7}}TOTAL\\.{{55}} +{time}|^{banner}|^Verification Hash: "
+    ))
 });
 
 /// The first line, joined with the second where that mends a wrapped line; and how many lines it used.
@@ -160,8 +163,12 @@ impl OpenRun {
             total = Some(line);
         }
         match (unpadded, total) {
-            (Some(line), None) => return Err(fault(line, "fewer than three decimals, and no TOTAL to tell what they mean")),
-            _ if self.rows.is_empty() => return Err(fault(self.lines.0, "a banner without any finished row")),
+            (Some(line), None) => {
+                return Err(fault(line, "fewer than three decimals, and no TOTAL to tell what they mean"));
+            }
+            _ if self.rows.is_empty() => {
+                return Err(fault(self.lines.0, "a banner without any finished row"));
+            }
             _ => {}
         }
         let mut output = assembler.output;
@@ -200,7 +207,9 @@ impl Reader {
         let prefix = shape(prefix.trim_end());
         let is_ours = parsed != Line::Other
             && match &self.open {
-                Some(run) if run.total.is_none() => run.prefix == prefix || matches!(parsed, Line::Banner { .. }),
+                Some(run) if run.total.is_none() => {
+                    run.prefix == prefix || matches!(parsed, Line::Banner { .. })
+                }
                 _ => plausible(&prefix),
             };
         if !is_ours {
@@ -318,10 +327,14 @@ impl Reader {
     fn close(&mut self) -> Result<(), ImportError> {
         match self.open.take() {
             Some(run) if run.rows.is_empty() => match (run.failure, run.unfinished) {
-                (Some(failure), _) => Err(fault(run.lines.1, format!("the run failed before its first row ended: {failure}"))),
+                (Some(failure), _) => {
+                    Err(fault(run.lines.1, format!("the run failed before its first row ended: {failure}")))
+                }
                 (None, Some((at, ..))) => Err(fault(at, "cut off in the first row: nothing was measured")),
                 (None, None) => match self.failure.take() {
-                    Some((at, failure)) => Err(fault(at, format!("the run failed before its first row: {failure}"))),
+                    Some((at, failure)) => {
+                        Err(fault(at, format!("the run failed before its first row: {failure}")))
+                    }
                     None => Err(fault(run.lines.0, "a banner without any row")),
                 },
             },
@@ -342,11 +355,17 @@ impl Reader {
             (Some((at, failure)), _) => fault(at, format!("the run failed: {failure}")),
             (None, Some((at, text))) if text.starts_with('|') => fault(
                 at,
-                format!("`{}` is a row of a published table, not the tool's output; write it as a reference instead", excerpt(&text)),
+                format!(
+                    "`{}` is a row of a published table, not the tool's output; write it as a reference instead",
+                    excerpt(&text)
+                ),
             ),
             (None, Some((at, text))) => fault(
                 at,
-                format!("`{}` is not speedtest1's output; expected rows such as ` 100 - NAME.....    0.058s`", excerpt(&text)),
+                format!(
+                    "`{}` is not speedtest1's output; expected rows such as ` 100 - NAME.....    0.058s`",
+                    excerpt(&text)
+                ),
             ),
             (None, None) => fault(1, "no row of speedtest1 in this file"),
         })

@@ -133,20 +133,63 @@ mod tests {
     #[test]
     fn rows_in_every_form_the_tool_has_printed() {
         let expect = |line, number, name: &str, ms| assert_eq!(row(line), (number, name.to_string(), ms));
-        expect(" 200 - VACUUM......................................................    0.087s", 200, "VACUUM", Some(87));
-        expect(" 110 - 10000 ordered.............................................. 1220.600s", 110, "10000 ordered", Some(1_220_600));
-        expect(" 410 - 14000 SELECTS on an IPK..................................... 13130.000s", 410, "14000 SELECTS on an IPK", Some(13_130_000));
-        expect(" 100 - 25000 INSERTs...............................................        1.248", 100, "25000 INSERTs", Some(1_248));
-        expect("160 - 100 SELECTS, numeric BETWEEN, indexed \t0.64", 160, "100 SELECTS, numeric BETWEEN, indexed", Some(64));
-        expect(" 120 - CREATE INDEX....................................................    0.-01s", 120, "CREATE INDEX", Some(-1));
-        expect(" 120 - CREATE INDEX....................................................   -1.-500s", 120, "CREATE INDEX", Some(-1_500));
-        expect(" 180 - 50000 INSERTS with three indexes......", 180, "50000 INSERTS with three indexes", None);
+        expect(
+            " 200 - VACUUM......................................................    0.087s",
+            200,
+            "VACUUM",
+            Some(87),
+        );
+        expect(
+            " 110 - 10000 ordered.............................................. 1220.600s",
+            110,
+            "10000 ordered",
+            Some(1_220_600),
+        );
+        expect(
+            " 410 - 14000 SELECTS on an IPK..................................... 13130.000s",
+            410,
+            "14000 SELECTS on an IPK",
+            Some(13_130_000),
+        );
+        expect(
+            " 100 - 25000 INSERTs...............................................        1.248",
+            100,
+            "25000 INSERTs",
+            Some(1_248),
+        );
+        expect(
+            "160 - 100 SELECTS, numeric BETWEEN, indexed \t0.64",
+            160,
+            "100 SELECTS, numeric BETWEEN, indexed",
+            Some(64),
+        );
+        expect(
+            " 120 - CREATE INDEX....................................................    0.-01s",
+            120,
+            "CREATE INDEX",
+            Some(-1),
+        );
+        expect(
+            " 120 - CREATE INDEX....................................................   -1.-500s",
+            120,
+            "CREATE INDEX",
+            Some(-1_500),
+        );
+        expect(
+            " 180 - 50000 INSERTS with three indexes......",
+            180,
+            "50000 INSERTS with three indexes",
+            None,
+        );
     }
 
     #[test]
     fn a_name_that_ends_in_digits_keeps_them() {
         assert_eq!(row(" 140 - queries against J1......    0.081s").1, "queries against J1");
-        assert_eq!(row(" 300 - Mandelbrot Set with spacing=0.250000........................    0.023s").1, "Mandelbrot Set with spacing=0.250000");
+        assert_eq!(
+            row(" 300 - Mandelbrot Set with spacing=0.250000........................    0.023s").1,
+            "Mandelbrot Set with spacing=0.250000"
+        );
     }
 
     #[test]
@@ -156,12 +199,17 @@ mod tests {
             parse("-- Speedtest1 for SQLite 3.53.4 2026-07-24 19:02:57 bf7c7f30031888f4e796e429ab39"),
             Line::Banner { version: "3.53.4", source_id: "2026-07-24 19:02:57 bf7c7f30031888f4e796e429ab39" }
         );
-        assert!(matches!(parse("       TOTAL.......................................................    3.708s"), Line::Total(t) if t.milliseconds() == 3708));
+        assert!(
+            matches!(parse("       TOTAL.......................................................    3.708s"), Line::Total(t) if t.milliseconds() == 3708)
+        );
         assert_eq!(
             parse("Verification Hash: 34221272 cc784acae6e8154e2d9fba03dd8cb9ac7ae8f309abebbfd4"),
             Line::Hash { bytes: 34_221_272, hash: "cc784acae6e8154e2d9fba03dd8cb9ac7ae8f309abebbfd4" }
         );
-        assert_eq!(parse("-- Page cache hits:             308821"), Line::Statistic { name: "Page cache hits", value: "308821" });
+        assert_eq!(
+            parse("-- Page cache hits:             308821"),
+            Line::Statistic { name: "Page cache hits", value: "308821" }
+        );
         assert_eq!(parse("-- Compile option: ENABLE_RTREE"), Line::CompileOption("ENABLE_RTREE"));
         assert_eq!(parse("SQL error: no such table: t1"), Line::Other);
     }

@@ -356,11 +356,21 @@ mod tests {
     #[test]
     fn faults_are_named() {
         let faults = |text: &str| -> Vec<Fault> {
-            scan(text, 4096).0.into_iter().filter_map(|e| if let Event::Fault(f) = e { Some(f) } else { None }).collect()
+            scan(text, 4096)
+                .0
+                .into_iter()
+                .filter_map(|e| if let Event::Fault(f) = e { Some(f) } else { None })
+                .collect()
         };
-        assert_eq!(faults(&two_testsets().replace("TOTAL", "TOTAL").replace("0.002s\n       T", "0.003s\n       T")), [Fault::TotalMismatch { total_ms: 2, sum_ms: 3 }]);
+        assert_eq!(
+            faults(&two_testsets().replace("TOTAL", "TOTAL").replace("0.002s\n       T", "0.003s\n       T")),
+            [Fault::TotalMismatch { total_ms: 2, sum_ms: 3 }]
+        );
         assert_eq!(faults(&two_testsets().replacen("   0.000s", "   0.-05s", 1)).len(), 2);
-        assert_eq!(faults("       Begin testset \"app\"\n"), [Fault::WrongTestset { expected: "star".into(), found: "app".into() }]);
+        assert_eq!(
+            faults("       Begin testset \"app\"\n"),
+            [Fault::WrongTestset { expected: "star".into(), found: "app".into() }]
+        );
         assert_eq!(faults("hello\n"), [Fault::Unexpected("hello".into())]);
     }
 }

@@ -4,9 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Every testset that speedtest1 3.53.4 knows (`main()` in speedtest1.c).
-pub const TESTSETS: &[&str] = &[
-    "main", "orm", "cte", "json", "fp", "parsenumber", "rtree", "star", "app", "trigger", "debug1",
-];
+pub const TESTSETS: &[&str] =
+    &["main", "orm", "cte", "json", "fp", "parsenumber", "rtree", "star", "app", "trigger", "debug1"];
 
 /// What the tool's macro `mix1`, its default list, stands for (`zMix1Tests` in speedtest1.c).
 const MIX1: &str = "main,orm/25,cte/20,json,fp/3,parsenumber/25,rtree/10,star,app";
@@ -63,9 +62,15 @@ impl FromStr for TestsetList {
             };
             if !TESTSETS.contains(&name) {
                 let hint = if name == "mix1" { " (mix1 stands alone, not in a list)" } else { "" };
-                return Err(format!("unknown testset `{name}`{hint}; choose from mix1 or a list of {}", TESTSETS.join(", ")));
+                return Err(format!(
+                    "unknown testset `{name}`{hint}; choose from mix1 or a list of {}",
+                    TESTSETS.join(", ")
+                ));
             }
-            let scale_ok = |s: &str| s.bytes().all(|b| b.is_ascii_digit()) && s.parse::<u32>().is_ok_and(|n| (1..=10_000).contains(&n));
+            let scale_ok = |s: &str| {
+                s.bytes().all(|b| b.is_ascii_digit())
+                    && s.parse::<u32>().is_ok_and(|n| (1..=10_000).contains(&n))
+            };
             if scale.is_some_and(|s| !scale_ok(s)) {
                 return Err(format!("`{item}`: the scale after `/` is a percentage from 1 to 10000"));
             }
@@ -90,7 +95,8 @@ impl<'de> serde::Deserialize<'de> for TestsetList {
 ///
 /// The tool prints no header for the first testset of a list, nor while the total is 0 ms.
 pub fn of_first_step(name: &str) -> Option<&'static str> {
-    let words: Vec<&str> = name.split_whitespace().filter(|w| !w.bytes().all(|b| b.is_ascii_digit())).collect();
+    let words: Vec<&str> =
+        name.split_whitespace().filter(|w| !w.bytes().all(|b| b.is_ascii_digit())).collect();
     match words.as_slice() {
         ["INSERTs", "into", "table", ..] => Some("main"),
         ["Fill", "rows"] => Some("orm"),
@@ -126,7 +132,9 @@ mod tests {
 
     #[test]
     fn unknown_names_and_scales_are_refused() {
-        for bad in ["", "nope", "main,", "mix1,main", "main/0", "main/x", "main/", "main/+5", "main/99999999999"] {
+        for bad in
+            ["", "nope", "main,", "mix1,main", "main/0", "main/x", "main/", "main/+5", "main/99999999999"]
+        {
             assert!(bad.parse::<TestsetList>().is_err(), "{bad:?}");
         }
         assert_eq!("main,cte/20".parse::<TestsetList>().unwrap().names(), ["main", "cte"]);

@@ -1,0 +1,46 @@
+//! `repro list`.
+
+use super::{Exit, output};
+use crate::cli::ListArgs;
+use crate::driver::native::BUILD;
+use crate::suite::SUITES;
+use crate::verify::Reference;
+use anyhow::Result;
+use std::path::PathBuf;
+
+/// Prints suites, references and engines.
+pub fn run(args: &ListArgs) -> Result<Exit> {
+    let mut lines = vec!["suites".to_string()];
+    lines.extend(SUITES.iter().map(|suite| format!("  {:12}  {}", suite.name, suite.about)));
+    lines.push(format!("references in {}", args.references.display()));
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&args.references)
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "csv"));
+    files.sort();
+    if files.is_empty() {
+        lines.push("  none; name their folder with --references".to_string());
+    }
+    for file in files {
+        lines.push(match Reference::load(&file) {
+            Ok(reference) => format!(
+                "  {}  {}: {} figures, {} claims; {}",
+                file.display(),
+                reference.about.suite,
+                reference.figures.len(),
+                reference.about.claims.len(),
+                reference.about.title
+            ),
+            Err(error) => format!("  {}  can't be used: {error:#}", file.display()),
+        });
+    }
+    let pin = if BUILD.pinned { "pinned" } else { "unpinned" };
+    lines.push("engines".to_string());
+    lines.push(format!(
+        "  speedtest1    SQLite {} ({}), {pin}, {}",
+        BUILD.sqlite_version, BUILD.source_id, BUILD.command
+    ));
+    lines.push(format!("                {}; sources from {}", BUILD.compiler_version, BUILD.origin));
+    output::print(&(lines.join("\n") + "\n"))?;
+    Ok(Exit::Fine)
+}

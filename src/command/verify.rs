@@ -1,0 +1,84 @@
+//! `repro verify`.
+
+use super::speedtest1::{self, Request, Unfinished};
+use super::{CannotMeasure, Exit, folders, output};
+use crate::cli::{PlaceArgs, VerifyArgs};
+use crate::record::Record;
+use crate::record::store::{self, Target};
+use crate::report;
+use crate::verify::verdict::Report;
+use crate::verify::{Reference, comparison};
+use anyhow::{Result, anyhow};
+use jiff::Timestamp;
+use std::sync::atomic::AtomicBool;
+
+/// Judges each reference; all of them must hold.
+pub fn run(args: &VerifyArgs, interrupted: &AtomicBool) -> Result<Exit> {
+    output::check(&[args.json.as_deref(), args.markdown.as_deref()], args.force)?;
+    let references = args.references.iter().map(|path| Reference::load(path)).collect::<Result<Vec<_>>>()?;
+    let given = args.judged.as_deref().map(store::load).transpose()?;
+    let mut measured: Vec<Record> = Vec::new();
+    let mut reports = Vec::new();
+    for reference in &references {
+        let record = match &given {
+            Some(record) => record.clone(),
+            None => measure(reference, args, &mut measured, interrupted)?,
+        };
+        let report = comparison::judge(reference, &record, args.strict).map_err(|reason| match given {
+            Some(_) => anyhow!("{}: {reason}", args.judged.as_deref().unwrap_or("".as_ref()).display()),
+            None => CannotMeasure(reason).into(),
+        })?;
+        reports.push(report);
+    }
+    publish(args, &reports)?;
+    Ok(if reports.iter().all(Report::holds) { Exit::Fine } else { Exit::Differs })
+}
+
+/// Measures what the reference names, once for all references of the same work.
+fn measure(
+    reference: &Reference,
+    args: &VerifyArgs,
+    measured: &mut Vec<Record>,
+    interrupted: &AtomicBool,
+) -> Result<Record> {
+    let workload = reference.about.parameters.clone();
+    let place = PlaceArgs { temp_dir: args.temp_dir.clone(), ..PlaceArgs::default() };
+    let mut request = Request::new(workload, &args.plan, &place, interrupted)?;
+    request.quiet = args.quiet;
+    request.variants = args.build_variants;
+    let parameters = speedtest1::parameters(&request.workload);
+    if let Some(record) = measured.iter().find(|record| record.parameters == parameters) {
+        return Ok(record.clone());
+    }
+    let target = Target::in_folder(&folders::records()?, "speedtest1", Timestamp::now())?;
+    let result = speedtest1::measure(&request, Some(&target));
+    eprintln!("record: {}", target.path().display());
+    let record = result.or_else(|error| match error.downcast_ref::<Unfinished>() {
+        // What there is can be judged, and is said to be partial, but the measurement did fail.
+        Some(unfinished) if !unfinished.0.legs[0].counted().is_empty() => {
+            eprintln!("{error:#}");
+            Ok((*unfinished.0).clone())
+        }
+        _ => Err(error),
+    })?;
+    measured.push(record.clone());
+    Ok(record)
+}
+
+fn publish(args: &VerifyArgs, reports: &[Report]) -> Result<()> {
+    let stdout = [&args.json, &args.markdown].into_iter().flatten().any(|path| path.as_os_str() == "-");
+    let tables: Vec<report::Table> = reports.iter().map(report::verdict::table).collect();
+    if !stdout {
+        let texts: Vec<String> = tables.iter().map(report::Table::terminal).collect();
+        output::print(&texts.join("\n"))?;
+    }
+    if let Some(path) = &args.json {
+        output::write(path, &(serde_json::to_string_pretty(reports)? + "\n"))?;
+    }
+    if let Some(path) = &args.markdown {
+        let texts: Vec<String> = tables.iter().map(report::Table::markdown).collect();
+        let command: Vec<String> = speedtest1::program().command;
+        output::write(path, &format!("{}\nMade by `{}`.\n", texts.join("\n"), command.join(" ")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! The processors: which, how many of them we may use, and what sets their speed.
+
+use super::disk::Mount;
+use super::{cgroup, number, numbered, text};
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::{Pid, SysconfVar, sysconf};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The processors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cpu {
+    /// Model name, as the kernel tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// CPUs online, hardware threads counted one by one.
+    pub logical_cpus: u32,
+    /// Those of them that this process may use, by its affinity and its cpuset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_cpus: Option<u32>,
+    /// Physical cores online.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u32>,
+    /// Whether several hardware threads share a core; in a virtual machine, as far as it is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smt: Option<bool>,
+    /// Frequency governor; several, with commas, when the CPUs differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
+    /// Frequency driver of the kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scaling_driver: Option<String>,
+    /// Highest frequency of the fastest CPU, MHz, boost included where the driver counts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_mhz: Option<u32>,
+    /// Whether the CPUs may exceed their base frequency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boost: Option<bool>,
+    /// Machine name of uname(2), for example `x86_64`.
+    pub architecture: String,
+    /// CPU time that the control group may use, in CPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cgroup_cpu_limit: Option<f64>,
+}
+
+const CPUS: &str = "/sys/devices/system/cpu";
+const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
+
+impl Cpu {
+    /// Reads the facts; `machine` is what uname(2) said.
+    pub(super) fn capture(machine: Option<String>, mounts: &[Mount]) -> Cpu {
+        let logical_cpus = online();
+        let cores = cores();
+        let max_khz = numbered(POLICIES, "policy")
+            .iter()
+            .filter_map(|policy| number(policy.join("cpuinfo_max_freq")))
+            .max();
+        Cpu {
+            model: text("/proc/cpuinfo").and_then(|text| model(&text)),
+            logical_cpus,
+            allowed_cpus: allowed(),
+            cores,
+            smt: flag(format!("{CPUS}/smt/active")).or(cores.map(|cores| logical_cpus > cores)),
+            governor: of_policies("scaling_governor"),
+            scaling_driver: of_policies("scaling_driver"),
+            max_mhz: max_khz.map(|khz: u32| khz / 1000),
+            boost: boost(),
+            // The program's own architecture is a machine name too, and a true one.
+            architecture: machine.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+            cgroup_cpu_limit: cgroup::lowest(&cgroup::directories("cpu", mounts), group_limit),
+        }
+    }
+}
+
+fn online() -> u32 {
+    let count = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
+    // One runs this line.
+    count.and_then(|count| u32::try_from(count).ok()).unwrap_or(1).max(1)
+}
+
+fn allowed() -> Option<u32> {
+    let set = sched_getaffinity(Pid::from_raw(0)).ok()?;
+    u32::try_from((0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap_or(false)).count()).ok()
+}
+
+/// Threads of one core name the same siblings. Core ids would need the package, die and cluster with them.
+fn cores() -> Option<u32> {
+    let cpus = numbered(CPUS, "cpu");
+    let siblings = cpus.iter().filter_map(|cpu| text(cpu.join("topology/thread_siblings_list")));
+    let cores: BTreeSet<String> = siblings.collect();
+    u32::try_from(cores.len()).ok().filter(|&count| count > 0)
+}
+
+/// What the frequency policies say, each answer once.
+fn of_policies(file: &str) -> Option<String> {
+    let policies = numbered(POLICIES, "policy");
+    let answers: BTreeSet<String> = policies.iter().filter_map(|policy| text(policy.join(file))).collect();
+    (!answers.is_empty()).then(|| answers.into_iter().collect::<Vec<_>>().join(", "))
+}
+
+fn boost() -> Option<bool> {
+    let of_a_policy = || numbered(POLICIES, "policy").iter().find_map(|policy| flag(policy.join("boost")));
+    let without_turbo = flag(format!("{CPUS}/intel_pstate/no_turbo"));
+    without_turbo.map(|off| !off).or_else(|| flag(format!("{POLICIES}/boost"))).or_else(of_a_policy)
+}
+
+fn flag(path: impl AsRef<Path>) -> Option<bool> {
+    match text(path)?.as_str() {
+        "1" => Some(true),
+        "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// The limit that one directory of a control group sets, in CPUs.
+fn group_limit(directory: &Path) -> Option<f64> {
+    let of_version_1 = || {
+        let quota = text(directory.join("cpu.cfs_quota_us"))?;
+        Some(format!("{quota} {}", text(directory.join("cpu.cfs_period_us"))?))
+    };
+    quota(&text(directory.join("cpu.max")).or_else(of_version_1)?)
+}
+
+/// A quota and its period, µs, as in cpu.max. No quota is `max` there, and -1 in version 1.
+fn quota(text: &str) -> Option<f64> {
+    let (quota, period) = text.split_once(' ')?;
+    let (quota, period): (u32, u32) = (quota.parse().ok()?, period.trim().parse().ok()?);
+    (period > 0).then(|| f64::from(quota) / f64::from(period))
+}
+
+/// The model in /proc/cpuinfo, whose keys differ from one architecture to the next.
+fn model(cpuinfo: &str) -> Option<String> {
+    let value = |wanted: &str| {
+        let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+        let mut values = pairs.filter(|(key, _)| key.trim() == wanted).map(|(_, value)| value.trim());
+        values.find(|value| !value.is_empty()).map(str::to_owned)
+    };
+    // In turn: x86 and 32-bit ARM; MIPS; RISC-V; POWER.
+    let named = ["model name", "cpu model", "uarch", "cpu"].into_iter().find_map(value);
+    // 64-bit ARM gives numbers alone.
+    named.or_else(|| {
+        Some(format!("ARM implementer {} part {}", value("CPU implementer")?, value("CPU part")?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_found_on_each_architecture() {
+        let x86 =
+            "processor\t: 0\nmodel\t\t: 207\nmodel name\t: Intel(R) Xeon(R) Processor\nflags\t\t: fpu\n";
+        assert_eq!(model(x86).as_deref(), Some("Intel(R) Xeon(R) Processor"));
+        let arm = "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd0c\n";
+        assert_eq!(model(arm).as_deref(), Some("ARM implementer 0x41 part 0xd0c"));
+        assert_eq!(
+            model("cpu\t\t: POWER9 (raw), altivec supported\n").as_deref(),
+            Some("POWER9 (raw), altivec supported")
+        );
+        assert_eq!(model("model name\t:\n\u{fffd}::\nCPU part : 1"), None);
+    }
+
+    #[test]
+    fn a_quota_is_given_in_cpus() {
+        assert_eq!(quota("150000 100000"), Some(1.5));
+        assert_eq!(quota("max 100000"), None);
+        assert_eq!(quota("-1 100000"), None);
+        assert_eq!(quota("100000 0"), None);
+        assert_eq!(quota("100000"), None);
+    }
+
+    #[test]
+    fn a_group_is_read_in_both_versions() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(group_limit(directory.path()), None);
+        std::fs::write(directory.path().join("cpu.cfs_quota_us"), "50000\n").unwrap();
+        assert_eq!(group_limit(directory.path()), None);
+        std::fs::write(directory.path().join("cpu.cfs_period_us"), "100000\n").unwrap();
+        assert_eq!(group_limit(directory.path()), Some(0.5));
+        std::fs::write(directory.path().join("cpu.max"), "200000 100000\n").unwrap();
+        assert_eq!(group_limit(directory.path()), Some(2.0));
+    }
+
+    #[test]
+    fn this_machine_has_a_cpu() {
+        let cpu = Cpu::capture(None, &[]);
+        assert_eq!(cpu.architecture, std::env::consts::ARCH);
+        assert!(cpu.allowed_cpus.is_none_or(|count| 1 <= count && count <= cpu.logical_cpus));
+        assert_eq!(cpu.cgroup_cpu_limit, None);
+    }
+}

@@ -1,0 +1,4 @@
+//! For programs: one file a format.
+
+pub mod csv;
+pub mod reference;

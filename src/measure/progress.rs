@@ -1,0 +1,107 @@
+//! What a person sees while it runs. On anything but a terminal it is silent.
+
+use crate::suite::StepKey;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// A line on standard error: which run of how many, the step now running, and the time left.
+pub struct Progress {
+    bar: ProgressBar,
+    /// How far into a run each step begins, as learned from the run before.
+    learned: HashMap<StepKey, Duration>,
+    current: HashMap<StepKey, Duration>,
+    run_length: Option<Duration>,
+    run_started: Instant,
+    runs_after_this: u32,
+    label: String,
+}
+
+impl Progress {
+    /// A new line; `quiet` keeps it hidden even on a terminal.
+    pub fn new(quiet: bool) -> Progress {
+        let bar = ProgressBar::new_spinner();
+        if quiet {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        bar.set_style(
+            ProgressStyle::with_template("{spinner} {wide_msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
+        Progress {
+            bar,
+            learned: HashMap::new(),
+            current: HashMap::new(),
+            run_length: None,
+            run_started: Instant::now(),
+            runs_after_this: 0,
+            label: String::new(),
+        }
+    }
+
+    /// Shows a stage that is not a run.
+    pub fn stage(&mut self, text: &str) {
+        self.bar.set_message(text.to_string());
+        self.bar.tick();
+    }
+
+    /// A run begins; `after` is how many are to follow, at least.
+    pub fn run_begins(&mut self, label: String, after: u32) {
+        self.label = label;
+        self.runs_after_this = after;
+        self.run_started = Instant::now();
+        self.current.clear();
+        self.show("starting");
+    }
+
+    /// A step begins.
+    pub fn step_begins(&mut self, key: &StepKey, name: &str) {
+        self.current.insert(key.clone(), self.run_started.elapsed());
+        let left = match (self.run_length, self.learned.get(key)) {
+            (Some(length), Some(begins)) => {
+                let all = length.saturating_sub(*begins) + length * self.runs_after_this;
+                format!(" · {} left", human(all))
+            }
+            _ => String::new(),
+        };
+        self.show(&format!("{key} {name}{left}"));
+    }
+
+    /// The run has ended well.
+    pub fn run_ends(&mut self) {
+        self.run_length = Some(self.run_started.elapsed());
+        self.learned = std::mem::take(&mut self.current);
+    }
+
+    /// Removes the line.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn show(&self, what: &str) {
+        self.bar.set_message(format!("{} · {what}", self.label));
+        self.bar.tick();
+    }
+}
+
+/// `4 s`, `3 min 20 s`, `2 h 5 min`.
+pub fn human(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64().ceil() as u64;
+    match seconds {
+        0..=59 => format!("{seconds} s"),
+        60..=3599 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_for_people() {
+        assert_eq!(human(Duration::from_millis(3200)), "4 s");
+        assert_eq!(human(Duration::from_secs(200)), "3 min 20 s");
+        assert_eq!(human(Duration::from_secs(7500)), "2 h 5 min");
+    }
+}

@@ -1,0 +1,129 @@
+//! Where records lie, and how they are written: whole or not at all.
+
+use super::{Record, format};
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A record larger than this is not one of ours.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// A file that holds the record of a measurement under way: it can be read at any moment.
+pub struct Target {
+    path: PathBuf,
+    /// Whether the file was made by us, and may go again.
+    made: bool,
+}
+
+impl Target {
+    /// A new file in `folder`, named after the time and the suite.
+    ///
+    /// # Errors
+    /// A folder that can't be made or written to.
+    pub fn in_folder(folder: &Path, suite: &str, started: Timestamp) -> Result<Target> {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("{}: can't make the folder of records", folder.display()))?;
+        let time = started.strftime("%Y%m%dT%H%M%SZ");
+        for attempt in 1.. {
+            let suffix = if attempt == 1 { String::new() } else { format!("-{attempt}") };
+            let path = folder.join(format!("{time}-{suite}{suffix}.json"));
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(_) => return Ok(Target { path, made: true }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(error)
+                        .with_context(|| format!("{}: can't write a record there", path.display()));
+                }
+            }
+        }
+        unreachable!("every attempt has another name")
+    }
+
+    /// The file `path`, which must not exist unless `force` is given.
+    ///
+    /// # Errors
+    /// A file that exists, or a place that can't be written to.
+    pub fn at(path: &Path, force: bool) -> Result<Target> {
+        let made = !force || !path.exists();
+        match OpenOptions::new().write(true).create(true).create_new(!force).open(path) {
+            Ok(_) => Ok(Target { path: path.to_path_buf(), made }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                bail!(
+                    "{}: exists already; name another file, or give --force to overwrite it",
+                    path.display()
+                )
+            }
+            Err(error) => Err(error).with_context(|| format!("{}: can't write there", path.display())),
+        }
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Replaces the content with `record`.
+    ///
+    /// # Errors
+    /// A full disk and the like; what the file held before stays.
+    pub fn save(&self, record: &Record) -> Result<()> {
+        let text = format::write(record)?;
+        write_whole(&self.path, text.as_bytes())
+            .with_context(|| format!("{}: can't save the record", self.path.display()))
+    }
+
+    /// Removes the file of a measurement that never began.
+    pub fn discard(self) {
+        if self.made {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Writes a file so that a reader sees the old content or the new, never a part.
+///
+/// # Errors
+/// Those of the filesystem; nothing is left behind.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let unfinished = path.with_file_name(format!(".{name}.part"));
+    let write = || {
+        let mut file = File::create(&unfinished)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&unfinished, path)
+    };
+    write().inspect_err(|_| {
+        let _ = fs::remove_file(&unfinished);
+    })
+}
+
+/// Reads the record at `path`.
+///
+/// # Errors
+/// A file that is missing, too large, not UTF-8, not a record, newer than this program, or inconsistent.
+pub fn load(path: &Path) -> Result<Record> {
+    let text = read_text(path, LARGEST)?;
+    format::read(&text).map_err(|reason| anyhow::anyhow!("{}: {reason}", path.display()))
+}
+
+/// Reads a text file of at most `limit` bytes.
+///
+/// # Errors
+/// Named after the file: missing, larger, UTF-16 or otherwise not UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> Result<String> {
+    let name = path.display();
+    let file = File::open(path).with_context(|| format!("{name}: can't be read"))?;
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).with_context(|| format!("{name}: can't be read"))?;
+    if bytes.len() as u64 > limit {
+        bail!("{name}: larger than {limit} bytes, too large for what it should be");
+    }
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        bail!("{name}: UTF-16; save it as UTF-8");
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| anyhow::anyhow!("{name}: not UTF-8 (byte {})", error.utf8_error().valid_up_to()))
+}

@@ -1,0 +1,9 @@
+//! For people: tables on a terminal and in Markdown. A table is built once and rendered either way.
+
+pub mod citation;
+pub mod compare;
+pub mod record;
+pub mod table;
+pub mod verdict;
+
+pub use table::Table;

@@ -1,0 +1,10 @@
+//! Judges a record against a reference: same work, same shape, same claims.
+
+pub mod claim;
+pub mod comparison;
+pub mod grade;
+pub mod reference;
+pub mod verdict;
+
+pub use reference::Reference;
+pub use verdict::{Judgement, Verdict};

@@ -1,0 +1,314 @@
+//! References: published figures (CSV) with their citation, parameters and claims (TOML of the same name).
+//!
+//! `reference/README.md` explains the format.
+
+use super::claim::Claim;
+use crate::record::store::read_text;
+use crate::suite::StepKey;
+use crate::suite::speedtest1::Workload;
+use anyhow::{Context, Result, anyhow, bail};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::path::Path;
+
+/// A reference larger than this is refused; the largest that makes sense has a few hundred lines.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+/// Published figures with all that is needed to judge a record by them.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The file's name without its ending.
+    pub name: String,
+    /// What the TOML says.
+    pub about: About,
+    /// What the CSV says.
+    pub figures: Vec<Figure>,
+}
+
+/// The TOML file.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// The suite that reproduces it.
+    pub suite: String,
+    /// What it is, in a sentence.
+    pub title: String,
+    /// Where it was published.
+    pub citation: Citation,
+    /// The engine that was measured.
+    pub engine: EngineFacts,
+    /// The machine, in the publication's words: free keys.
+    #[serde(default)]
+    pub host: BTreeMap<String, String>,
+    /// What is not said in the publication, or read from it with care.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// The workload; what is not named has the tool's default.
+    pub parameters: Workload,
+    /// How far a step may be off.
+    #[serde(default)]
+    pub tolerance: Tolerance,
+    /// Sentences of the publication that can be tested.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
+}
+
+/// Where figures were published.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Citation {
+    /// Who.
+    pub author: String,
+    /// What.
+    pub title: String,
+    /// When: a year or a date.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+impl fmt::Display for Citation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, “{}”", self.author, self.title)?;
+        for part in [&self.date, &self.url].into_iter().flatten() {
+            write!(f, ", {part}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The engine of a reference.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct EngineFacts {
+    /// Such as `3.53.4`.
+    pub sqlite_version: String,
+    /// As much as is known of `SQLITE_SOURCE_ID`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_id: Option<String>,
+    /// Compiler flags, `-O…` and `-D…`.
+    pub flags: Vec<String>,
+    /// The compiler as the publication names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<String>,
+    /// The verification hash, when it was published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+}
+
+/// How far a step may be off, as factors.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tolerance {
+    /// After division by the machine factor.
+    pub factor: f64,
+    /// Of absolute times, with `--strict`.
+    pub strict: f64,
+}
+
+impl Default for Tolerance {
+    fn default() -> Self {
+        Tolerance { factor: 2.0, strict: 1.25 }
+    }
+}
+
+/// What a figure is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FigureKey {
+    /// The sum of all rows.
+    Total,
+    /// One row.
+    Step(StepKey),
+}
+
+impl fmt::Display for FigureKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FigureKey::Total => f.pad("TOTAL"),
+            FigureKey::Step(key) => f.pad(&key.to_string()),
+        }
+    }
+}
+
+impl std::str::FromStr for FigureKey {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "TOTAL" => Ok(FigureKey::Total),
+            _ => text.parse().map(FigureKey::Step),
+        }
+    }
+}
+
+/// One published figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// What it is about.
+    pub key: FigureKey,
+    /// Official name of the step.
+    pub step: String,
+    /// The time, ms.
+    pub ms: f64,
+    /// One unit of its last digit, ms.
+    pub error_ms: f64,
+}
+
+/// A line of the CSV as it stands there.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct FigureLine {
+    /// `TESTSET/NUMBER`, with `#2` for the second step of that number, or `TOTAL`.
+    pub key: String,
+    /// Official name of the step.
+    pub step: String,
+    /// As published.
+    pub value: String,
+    /// s, ms, us or ns.
+    pub unit: String,
+    /// Lower end of the interval, if published.
+    #[serde(default)]
+    pub low: Option<String>,
+    /// Upper end of the interval, if published.
+    #[serde(default)]
+    pub high: Option<String>,
+    /// How many runs, if published.
+    #[serde(default)]
+    pub runs: Option<String>,
+    /// The publication's own words for the step.
+    #[serde(default)]
+    pub published_as: Option<String>,
+}
+
+impl Reference {
+    /// Reads NAME.csv and the NAME.toml beside it.
+    ///
+    /// # Errors
+    /// The file and line that is wrong, what was expected and what to do.
+    pub fn load(csv: &Path) -> Result<Reference> {
+        if csv.extension().is_none_or(|ending| ending != "csv") {
+            bail!("{}: a reference is a file NAME.csv with NAME.toml beside it", csv.display());
+        }
+        let figures = read_figures(csv)?;
+        let toml = csv.with_extension("toml");
+        let text = read_text(&toml, LARGEST)
+            .with_context(|| format!("{}: its citation and claims belong beside it", csv.display()))?;
+        let about: About = toml::from_str(&text).map_err(|error| anyhow!("{}: {error}", toml.display()))?;
+        let reference = Reference {
+            name: csv.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            about,
+            figures,
+        };
+        reference.check().map_err(|reason| anyhow!("{}: {reason}", toml.display()))?;
+        Ok(reference)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.about.suite != crate::suite::speedtest1::SUITE.name {
+            return Err(format!(
+                "suite `{}` is not one that this program has; see `repro list`",
+                self.about.suite
+            ));
+        }
+        self.about.parameters.check()?;
+        let Tolerance { factor, strict } = self.about.tolerance;
+        if !(factor > 1.0 && factor.is_finite() && strict > 1.0 && strict.is_finite()) {
+            return Err("[tolerance]: a factor must be above 1, such as 2.0".to_string());
+        }
+        let mut ids = HashSet::new();
+        for claim in &self.about.claims {
+            claim.check().map_err(|reason| format!("claim `{}`: {reason}", claim.id))?;
+            if !ids.insert(&claim.id) {
+                return Err(format!("claim `{}` stands there twice", claim.id));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_figures(path: &Path) -> Result<Vec<Figure>> {
+    let text = read_text(path, LARGEST)?;
+    let name = path.display();
+    let mut reader =
+        csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
+    let headers = reader.headers().map_err(|error| anyhow!("{name}: {error}"))?.clone();
+    let known = ["key", "step", "value", "unit", "low", "high", "runs", "published_as"];
+    if let Some(stranger) = headers.iter().find(|header| !known.contains(header)) {
+        bail!("{name}: line 1: unknown column `{stranger}`; the columns are {}", known.join(", "));
+    }
+    if let Some(missing) = known[..4].iter().find(|column| !headers.iter().any(|header| header == **column)) {
+        bail!("{name}: line 1: no column `{missing}`; expected at least {}", known[..4].join(", "));
+    }
+    let mut figures: Vec<Figure> = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(|error| anyhow!("{name}: {error}"))?;
+        let line = row.position().map_or(0, |position| position.line());
+        let parsed: FigureLine =
+            row.deserialize(Some(&headers)).map_err(|error| anyhow!("{name}: line {line}: {error}"))?;
+        let figure = figure(&parsed).map_err(|reason| anyhow!("{name}: line {line}: {reason}"))?;
+        if figures.iter().any(|other| other.key == figure.key) {
+            bail!("{name}: line {line}: {} stands there twice", figure.key);
+        }
+        figures.push(figure);
+    }
+    if figures.is_empty() {
+        bail!("{name}: no figure in it");
+    }
+    Ok(figures)
+}
+
+fn figure(line: &FigureLine) -> Result<Figure, String> {
+    let unit = match line.unit.as_str() {
+        "s" => 1000.0,
+        "ms" => 1.0,
+        "us" => 1e-3,
+        "ns" => 1e-6,
+        other => return Err(format!("unit `{other}`: a time of speedtest1 is in s, ms, us or ns")),
+    };
+    let (value, digit) = decimal(&line.value)?;
+    for (column, text) in [("low", &line.low), ("high", &line.high)] {
+        if let Some(text) = text.as_deref().filter(|text| !text.is_empty()) {
+            decimal(text).map_err(|reason| format!("{column}: {reason}"))?;
+        }
+    }
+    Ok(Figure { key: line.key.parse()?, step: line.step.clone(), ms: value * unit, error_ms: digit * unit })
+}
+
+/// A decimal number and the worth of its last digit.
+fn decimal(text: &str) -> Result<(f64, f64), String> {
+    let fault = || format!("`{text}` is not a time; expected a decimal number such as 0.035, 0 or more");
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.len() <= 15 && part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(fraction) {
+        return Err(fault());
+    }
+    let value = text.parse::<f64>().map_err(|_| fault())?;
+    Ok((value, 10f64.powi(-(fraction.len() as i32))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_carry_their_precision() {
+        assert_eq!(decimal("0.035"), Ok((0.035, 0.001)));
+        assert_eq!(decimal("483"), Ok((483.0, 1.0)));
+        for bad in ["", "NaN", "inf", "-1", "1e3", "1,000", ".", "0x10", "9999999999999999999"] {
+            assert!(decimal(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn keys_round_trip() {
+        for key in ["TOTAL", "main/310", "star/130#2"] {
+            assert_eq!(key.parse::<FigureKey>().unwrap().to_string(), key);
+        }
+        for bad in ["", "main", "main/x", "/100", "main/1#0"] {
+            assert!(bad.parse::<FigureKey>().is_err(), "{bad}");
+        }
+    }
+}
