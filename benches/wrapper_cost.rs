@@ -1,0 +1,71 @@
+//! What `repro` adds to the tool: TOTAL under `repro` against the bare tool, run in turn.
+//!
+//!     cargo bench --bench wrapper_cost [-- PAIRS [SIZE]]
+//!
+//! prints the ratio pair by pair, its median and 95 % interval, how far the observed times are from the
+//! reported ones, and how far their sum is from TOTAL.
+
+use repro::driver::native;
+use repro::record::{Record, format};
+use repro::stats::Ratio;
+use repro::suite::speedtest1::import;
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    // Cargo adds `--bench` to the arguments of its own accord.
+    let numbers: Vec<u32> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+    let pairs = numbers.first().copied().unwrap_or(10);
+    let size = numbers.get(1).copied().unwrap_or(100).to_string();
+    let cache = tempfile::tempdir().expect("a temporary folder");
+    let tool = native::unpack(cache.path()).expect("the tool can be unpacked");
+    let mut totals = Vec::new();
+    let mut records = Vec::new();
+    bare(&tool, &size);
+    for pair in 1..=pairs {
+        let (alone, record) = (bare(&tool, &size), wrapped(&size));
+        let under = record.legs[0].totals()[0];
+        println!("pair {pair:2}: {under:6} ms under repro, {alone:6} ms alone, ratio {:.4}", under / alone);
+        totals.push((under, alone));
+        records.push(record);
+    }
+    let ratio = Ratio::of_pairs(&totals).expect("every pair has two times");
+    println!("ratio: median {:.4}, 95 % interval {:?}", ratio.value, ratio.interval.map(|i| (i.low, i.high)));
+    clocks(&records);
+}
+
+fn bare(tool: &Path, size: &str) -> f64 {
+    let output = Command::new(tool).args(["--size", size]).output().expect("the tool runs");
+    let runs = import::import(&output.stdout).expect("the tool's output can be read");
+    runs[0].output.total_ms.expect("the tool prints TOTAL") as f64
+}
+
+fn wrapped(size: &str) -> Record {
+    let output = Command::new(env!("CARGO_BIN_EXE_repro"))
+        .args(["--size", size, "--runs", "1", "--warmup", "0", "--no-answer-check", "--no-record", "--json", "-"])
+        .output()
+        .expect("repro runs");
+    format::read(&String::from_utf8_lossy(&output.stdout)).expect("repro prints a record")
+}
+
+/// The distance of the two clocks, over all runs.
+fn clocks(records: &[Record]) {
+    let mut distances: Vec<(f64, String)> = Vec::new();
+    let mut sums = Vec::new();
+    for leg in records.iter().flat_map(|record| &record.legs) {
+        let mut sum = 0.0;
+        for step in &leg.steps {
+            let (reported, observed) = (leg.reported(step)[0], leg.observed(step)[0]);
+            distances.push(((observed - reported).abs(), step.key.to_string()));
+            sum += observed;
+        }
+        sums.push(sum / leg.totals()[0]);
+    }
+    distances.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let within = distances.iter().filter(|(distance, _)| *distance <= 2.0).count();
+    println!("|observed - reported|: {within} of {} samples within 2 ms; the furthest:", distances.len());
+    for (distance, key) in distances.iter().take(5) {
+        println!("  {distance:.2} ms  {key}");
+    }
+    println!("sum of observed / TOTAL: {:.5} to {:.5}", sums.iter().copied().fold(f64::INFINITY, f64::min), sums.iter().copied().fold(0.0, f64::max));
+}
