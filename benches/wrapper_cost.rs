@@ -42,7 +42,18 @@ fn bare(tool: &Path, size: &str) -> f64 {
 
 fn wrapped(size: &str) -> Record {
     let output = Command::new(env!("CARGO_BIN_EXE_repro"))
-        .args(["--size", size, "--runs", "1", "--warmup", "0", "--no-answer-check", "--no-record", "--json", "-"])
+        .args([
+            "--size",
+            size,
+            "--runs",
+            "1",
+            "--warmup",
+            "0",
+            "--no-answer-check",
+            "--no-record",
+            "--json",
+            "-",
+        ])
         .output()
         .expect("repro runs");
     format::read(&String::from_utf8_lossy(&output.stdout)).expect("repro prints a record")
@@ -67,5 +78,9 @@ fn clocks(records: &[Record]) {
     for (distance, key) in distances.iter().take(5) {
         println!("  {distance:.2} ms  {key}");
     }
-    println!("sum of observed / TOTAL: {:.5} to {:.5}", sums.iter().copied().fold(f64::INFINITY, f64::min), sums.iter().copied().fold(0.0, f64::max));
+    println!(
+        "sum of observed / TOTAL: {:.5} to {:.5}",
+        sums.iter().copied().fold(f64::INFINITY, f64::min),
+        sums.iter().copied().fold(0.0, f64::max)
+    );
 }

@@ -5,7 +5,7 @@ use super::{Exit, output};
 use crate::cli::{CaptureArgs, PlanArgs};
 use crate::driver::process;
 use crate::export;
-use crate::record::store::Target;
+use crate::record::store::Destination;
 use crate::report::citation;
 use crate::verify::grade;
 use anyhow::{Result, anyhow, bail};
@@ -34,8 +34,12 @@ pub fn run(args: &CaptureArgs, interrupted: &AtomicBool) -> Result<Exit> {
     let mut request = Request::new(args.workload.clone(), &plan, &args.place, interrupted)?;
     request.host_name = args.host_name;
     request.quiet = args.quiet;
-    let target = Target::at(&json, args.force)?;
-    let record = speedtest1::measure(&request, Some(&target))?;
+    let destination = Destination::File { path: json.clone(), force: args.force };
+    let measured = speedtest1::measure(&request, &destination)?;
+    if let Some(failure) = measured.failure {
+        return Err(failure);
+    }
+    let record = measured.record;
     let leg = &record.legs[0];
     output::write(&csv, &export::reference::figures(leg)?)?;
     output::write(

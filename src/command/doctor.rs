@@ -24,6 +24,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit> {
     let warnings = findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
     lines.push(match warnings {
         0 => "nothing here would spoil a measurement".to_string(),
+        1 => "1 warning: figures measured now may not be fit to cite".to_string(),
         n => format!("{n} warnings: figures measured now may not be fit to cite"),
     });
     output::print(&(lines.join("\n") + "\n"))?;

@@ -29,12 +29,13 @@ pub fn run(args: &ImportArgs) -> Result<Exit> {
     for record in &records {
         record.check().map_err(|reason| anyhow!("{name}: {reason}"))?;
     }
-    for (index, record) in records.iter().enumerate() {
+    let targets = targets(args, records.len())?;
+    for record in &records {
         output::print(&report::record::table(record).terminal())?;
-        if let Some(target) = target(args, index, records.len())? {
-            target.save(record)?;
-            eprintln!("record: {}", target.path().display());
-        }
+    }
+    for (target, record) in targets.iter().zip(&records) {
+        target.save(record)?;
+        eprintln!("record: {}", target.path().display());
     }
     Ok(Exit::Fine)
 }
@@ -48,22 +49,34 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn target(args: &ImportArgs, index: usize, of: usize) -> Result<Option<Target>> {
-    Ok(match (&args.record, args.no_record) {
-        (_, true) => None,
-        (Some(path), _) if of == 1 => Some(Target::at(path, args.force)?),
-        (Some(folder), _) => {
-            std::fs::create_dir_all(folder)
-                .with_context(|| format!("{}: can't make this folder", folder.display()))?;
-            Some(Target::at(&folder.join(format!("{}.json", index + 1)), args.force)?)
+/// A file for each record, or none at all if one of them can't be had.
+fn targets(args: &ImportArgs, count: usize) -> Result<Vec<Target>> {
+    let mut targets = Vec::new();
+    for index in 0..if args.no_record { 0 } else { count } {
+        match target(args, index, count) {
+            Ok(target) => targets.push(target),
+            Err(error) => {
+                targets.iter().for_each(Target::discard);
+                return Err(error);
+            }
         }
-        (None, false) => {
-            Some(Target::in_folder(&folders::records()?, "speedtest1-imported", Timestamp::now())?)
-        }
-    })
+    }
+    Ok(targets)
 }
 
-/// Runs that follow each other with the same banner and the same steps are repeats of one measurement.
+fn target(args: &ImportArgs, index: usize, of: usize) -> Result<Target> {
+    match &args.record {
+        Some(path) if of == 1 => Target::at(path, args.force),
+        Some(folder) => {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("{}: can't make this folder", folder.display()))?;
+            Target::at(&folder.join(format!("{}.json", index + 1)), args.force)
+        }
+        None => Target::in_folder(&folders::records()?, "speedtest1-imported", Timestamp::now()),
+    }
+}
+
+/// Runs that follow each other with the same banner, steps and answers are repeats of one measurement.
 fn group(runs: Vec<ImportedRun>) -> Vec<Vec<ImportedRun>> {
     let same = |a: &ImportedRun, b: &ImportedRun| {
         let steps = |run: &ImportedRun| {
@@ -72,6 +85,7 @@ fn group(runs: Vec<ImportedRun>) -> Vec<Vec<ImportedRun>> {
         a.partial.is_none()
             && b.partial.is_none()
             && a.output.banner == b.output.banner
+            && a.output.hash == b.output.hash
             && steps(a) == steps(b)
     };
     let mut groups: Vec<Vec<ImportedRun>> = Vec::new();
@@ -87,7 +101,7 @@ fn group(runs: Vec<ImportedRun>) -> Vec<Vec<ImportedRun>> {
 fn record(file: &str, runs: Vec<ImportedRun>) -> Record {
     let lines = (runs[0].lines.0, runs[runs.len() - 1].lines.1);
     let banner = runs[0].output.banner.clone();
-    let size = runs[0].output.steps.first().and_then(|step| testset::size_of_main(&step.name));
+    let size = size(&runs[0]);
     let mut leg = Leg {
         name: "native".to_string(),
         engine: Engine {
@@ -122,22 +136,36 @@ fn record(file: &str, runs: Vec<ImportedRun>) -> Record {
     }
 }
 
+/// `--size`, as the first step of `main` tells it. In a list of one's own each testset may have a scale of
+/// its own, which the output does not say.
+fn size(run: &ImportedRun) -> Option<u32> {
+    let list = Workload::default().testset.names();
+    let first = run.output.steps.first().filter(|_| list.starts_with(&testsets(run)))?;
+    testset::size_of_main(&first.name)
+}
+
+fn testsets(run: &ImportedRun) -> Vec<String> {
+    let mut testsets: Vec<String> = run.output.steps.iter().map(|step| step.key.testset.clone()).collect();
+    testsets.dedup();
+    testsets
+}
+
 fn add(leg: &mut Leg, number: u32, run: &ImportedRun) {
-    for row in &run.output.steps {
+    // All runs of a group have the same steps in the same order.
+    for (index, row) in run.output.steps.iter().enumerate() {
         let sample = Sample { run: number, reported_ms: row.reported_ms, observed_ns: None };
-        match leg.steps.iter_mut().find(|step| step.key == row.key) {
+        match leg.steps.get_mut(index) {
             Some(step) => step.samples.push(sample),
             None => {
                 leg.steps.push(Step { key: row.key.clone(), name: row.name.clone(), samples: vec![sample] })
             }
         }
     }
-    let unpadded = "times were printed without zero padding; TOTAL confirms the reading".to_string();
     leg.runs.push(Run {
         number,
         warmup: false,
         rejected: run.partial.clone(),
-        flags: run.unpadded.then_some(unpadded).into_iter().collect(),
+        flags: flags(run),
         total_ms: run.output.total_ms,
         wall_ns: None,
         resources: None,
@@ -146,15 +174,34 @@ fn add(leg: &mut Leg, number: u32, run: &ImportedRun) {
     });
 }
 
+/// What a reader should know of a run beyond its times.
+fn flags(run: &ImportedRun) -> Vec<String> {
+    let mut flags = Vec::new();
+    if run.unpadded {
+        flags.push("times were printed without zero padding; TOTAL confirms the reading".to_string());
+    }
+    let steps: Vec<_> = run.output.steps.iter().map(|step| step.key.clone()).collect();
+    let version = run.output.banner.as_ref().map(|banner| banner.version.as_str());
+    if run.partial.is_none() && version == Some(testset::STEPS_OF) {
+        let missing: Vec<String> = testset::missing_steps(&steps).iter().map(ToString::to_string).collect();
+        if !missing.is_empty() {
+            flags.push(format!(
+                "speedtest1 of {} has steps that are missing here, removed or never run: {}",
+                testset::STEPS_OF,
+                missing.join(", ")
+            ));
+        }
+    }
+    flags
+}
+
 /// Judges the hash of a saved `--verify` run, if it is of the default testsets.
 fn answer(run: &ImportedRun, size: Option<u32>) -> Answer {
     let Some(hash) = &run.output.hash else {
         return Answer::NotChecked("the output has no verification hash".to_string());
     };
     let found = format!("{} {}", hash.bytes, hash.hash);
-    let mut testsets: Vec<&str> = run.output.steps.iter().map(|step| step.key.testset.as_str()).collect();
-    testsets.dedup();
-    let is_default = testsets == Workload::default().testset.names();
+    let is_default = testsets(run) == Workload::default().testset.names();
     let known = size.zip(run.output.banner.as_ref()).filter(|_| is_default).and_then(|(size, banner)| {
         answers::known(&banner.version, &Workload { size, ..Workload::default() })
     });

@@ -20,7 +20,12 @@ pub fn check(paths: &[Option<&Path>], force: bool) -> Result<()> {
     if paths.iter().filter(|path| claims_stdout(**path)).count() > 1 {
         bail!("only one output can go to standard output (-)");
     }
-    for path in paths.iter().flatten().filter(|path| path.as_os_str() != STDOUT) {
+    let files: Vec<&Path> =
+        paths.iter().flatten().copied().filter(|path| path.as_os_str() != STDOUT).collect();
+    for (index, path) in files.iter().enumerate() {
+        if files[..index].contains(path) {
+            bail!("{}: two outputs would go to this file; name another for one of them", path.display());
+        }
         if path.exists() && !force {
             bail!("{}: exists already; name another file, or give --force to overwrite it", path.display());
         }

@@ -1,15 +1,14 @@
 //! `repro verify`.
 
-use super::speedtest1::{self, Request, Unfinished};
+use super::speedtest1::{self, Request};
 use super::{CannotMeasure, Exit, folders, output};
 use crate::cli::{PlaceArgs, VerifyArgs};
 use crate::record::Record;
-use crate::record::store::{self, Target};
+use crate::record::store::{self, Destination};
 use crate::report;
 use crate::verify::verdict::Report;
 use crate::verify::{Reference, comparison};
 use anyhow::{Result, anyhow};
-use jiff::Timestamp;
 use std::sync::atomic::AtomicBool;
 
 /// Judges each reference; all of them must hold.
@@ -50,17 +49,18 @@ fn measure(
     if let Some(record) = measured.iter().find(|record| record.parameters == parameters) {
         return Ok(record.clone());
     }
-    let target = Target::in_folder(&folders::records()?, "speedtest1", Timestamp::now())?;
-    let result = speedtest1::measure(&request, Some(&target));
-    eprintln!("record: {}", target.path().display());
-    let record = result.or_else(|error| match error.downcast_ref::<Unfinished>() {
-        // What there is can be judged, and is said to be partial, but the measurement did fail.
-        Some(unfinished) if !unfinished.0.legs[0].counted().is_empty() => {
-            eprintln!("{error:#}");
-            Ok((*unfinished.0).clone())
+    let result = speedtest1::measure(&request, &Destination::Folder(folders::records()?))?;
+    if let Some(path) = result.path {
+        eprintln!("record: {}", path.display());
+    }
+    let record = result.record;
+    if let Some(failure) = result.failure {
+        // What there is can be judged, and is said to be partial.
+        if record.legs[0].counted().is_empty() {
+            return Err(failure);
         }
-        _ => Err(error),
-    })?;
+        eprintln!("{failure:#}");
+    }
     measured.push(record.clone());
     Ok(record)
 }

@@ -200,7 +200,8 @@ pub fn run(
                 Event::Finished => {
                     if let Some((key, started)) = open.take() {
                         on_progress(Progress::StepEnded(&key));
-                        spans.push(Span { started, ended: Some(piece.at) });
+                        // Both in one piece: this process was late, and what it saw is no duration.
+                        spans.push(Span { started, ended: (piece.at > started).then_some(piece.at) });
                     }
                 }
                 Event::Total => peak_memory = resident_peak(piece.pid),

@@ -229,11 +229,10 @@ impl Watch<'_> {
     fn look(&mut self) {
         let now = Instant::now();
         match self.asked {
-            Some((_, since)) => {
-                if now > since + GRACE {
-                    let _ = killpg(self.group, Signal::SIGKILL);
-                }
+            Some((_, since)) if now > since + GRACE => {
+                let _ = killpg(self.group, Signal::SIGKILL);
             }
+            Some(_) => {}
             None if self.interrupted.load(Ordering::Relaxed) => {
                 self.ask(Ending::Interrupted, Signal::SIGINT, now)
             }

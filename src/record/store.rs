@@ -10,6 +10,37 @@ use std::path::{Path, PathBuf};
 /// A record larger than this is not one of ours.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
+/// Where a record is to go.
+pub enum Destination {
+    /// Nowhere.
+    Nowhere,
+    /// To this file, which must not exist unless it may be overwritten.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Whether it may be overwritten.
+        force: bool,
+    },
+    /// To a new file in this folder.
+    Folder(PathBuf),
+}
+
+impl Destination {
+    /// Makes the file, with `record` in it from the start.
+    ///
+    /// # Errors
+    /// A place that can't be written to, or that is taken; nothing is left behind.
+    pub fn begin(&self, record: &Record) -> Result<Option<Target>> {
+        let target = match self {
+            Destination::Nowhere => return Ok(None),
+            Destination::File { path, force } => Target::at(path, *force)?,
+            Destination::Folder(folder) => Target::in_folder(folder, &record.suite, record.started)?,
+        };
+        target.save(record).inspect_err(|_| target.discard())?;
+        Ok(Some(target))
+    }
+}
+
 /// A file that holds the record of a measurement under way: it can be read at any moment.
 pub struct Target {
     path: PathBuf,
@@ -47,7 +78,7 @@ impl Target {
     /// A file that exists, or a place that can't be written to.
     pub fn at(path: &Path, force: bool) -> Result<Target> {
         let made = !force || !path.exists();
-        match OpenOptions::new().write(true).create(true).create_new(!force).open(path) {
+        match OpenOptions::new().write(true).create(true).truncate(false).create_new(!force).open(path) {
             Ok(_) => Ok(Target { path: path.to_path_buf(), made }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 bail!(
@@ -75,7 +106,7 @@ impl Target {
     }
 
     /// Removes the file of a measurement that never began.
-    pub fn discard(self) {
+    pub fn discard(&self) {
         if self.made {
             let _ = fs::remove_file(&self.path);
         }
@@ -87,6 +118,10 @@ impl Target {
 /// # Errors
 /// Those of the filesystem; nothing is left behind.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A device or a pipe is written to; to put a file in its place would destroy it.
+    if fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
+        return OpenOptions::new().write(true).open(path)?.write_all(bytes);
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let unfinished = path.with_file_name(format!(".{name}.part"));
     let write = || {

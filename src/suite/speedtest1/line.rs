@@ -30,8 +30,7 @@ pub enum Line<'a> {
 pub struct Time {
     whole: i64,
     fraction: i64,
-    /// False when the fraction has fewer than three digits: a C library without `%03d`.
-    pub padded: bool,
+    decimals: u32,
 }
 
 impl Time {
@@ -40,6 +39,17 @@ impl Time {
     /// the tool then prints both parts with a sign (`-1.-500s`).
     pub fn milliseconds(self) -> i64 {
         self.whole * 1000 + self.fraction
+    }
+
+    /// False when the fraction has fewer than three digits: a C library without `%03d`, or seconds that
+    /// somebody rounded.
+    pub fn padded(self) -> bool {
+        self.decimals == 3
+    }
+
+    /// Milliseconds, if what is printed are rounded seconds (`0.64` is 640 ms).
+    pub fn as_decimal(self) -> i64 {
+        self.whole * 1000 + self.fraction * 10_i64.pow(3 - self.decimals)
     }
 }
 
@@ -55,7 +65,7 @@ static HASH: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^Verification Hash: ([0-9]{1,19}) ([0-9a-f]{48})\s*$"));
 static STATISTIC: LazyLock<Regex> = LazyLock::new(|| pattern(r"^-- ([A-Z][^:]{1,60}):\s+(\S.*?)\s*$"));
 static ROW_START: LazyLock<regex::bytes::Regex> = LazyLock::new(|| {
-    regex::bytes::Regex::new(r"(?-u)^ {0,3}[0-9]{1,4} - [^\n]{60} $").expect("pattern is constant")
+    regex::bytes::Regex::new(r"(?-u)^ {0,3}[0-9]{1,4} - [^\n]{60} ").expect("pattern is constant")
 });
 
 pub(super) fn pattern(text: &str) -> Regex {
@@ -74,7 +84,10 @@ pub fn parse(line: &str) -> Line<'_> {
         let number = found[1].parse().unwrap_or(0);
         let rest = found.get(2).map_or("", |m| m.as_str());
         let (name, time) = split_time(rest);
-        return Line::Row { number, name: name.trim_end_matches(['.', ' ', '\t']), time };
+        let name = name.trim_end_matches(['.', ' ', '\t']);
+        // Damaged text and rows of tables are no rows of the tool, whose names are plain.
+        let plain = !name.is_empty() && name.bytes().all(|byte| matches!(byte, b' '..=b'{' | b'}' | b'~'));
+        return if plain || time.is_none() { Line::Row { number, name, time } } else { Line::Other };
     }
     if let Some(found) = BANNER.captures(line) {
         let text = |i| found.get(i).map_or("", |m| m.as_str());
@@ -105,17 +118,20 @@ pub fn split_time(line: &str) -> (&str, Option<Time>) {
     }
 }
 
-/// Whether `tail`, the unfinished last line, is a row that the tool has just started: it flushes
-/// after `NUMBER - NAME`, 60 columns wide, and one blank.
-pub fn is_row_start(tail: &[u8]) -> bool {
-    ROW_START.is_match(tail)
+/// The part of a line with which the tool starts a row: it flushes after `NUMBER - NAME`, 60 columns wide,
+/// and one blank.
+pub fn row_start(line: &[u8]) -> Option<&[u8]> {
+    ROW_START.find(line).map(|found| found.as_bytes())
 }
 
 fn time(whole: &str, fraction: &str) -> Time {
+    let below_zero = whole.starts_with('-') || fraction.starts_with('-');
+    let milliseconds: i64 = fraction.trim_start_matches('-').parse().unwrap_or(0);
     Time {
         whole: whole.parse().unwrap_or(0),
-        fraction: fraction.parse().unwrap_or(0),
-        padded: fraction.len() == 3 || fraction.starts_with('-'),
+        fraction: if below_zero { -milliseconds } else { milliseconds },
+        // With its sign, `%03d` takes three columns too.
+        decimals: fraction.len().min(3) as u32,
     }
 }
 
@@ -184,6 +200,20 @@ mod tests {
     }
 
     #[test]
+    fn a_sign_before_the_seconds_holds_for_the_milliseconds_too() {
+        assert_eq!(row(" 120 - CREATE INDEX....   -0.500s").2, Some(-500));
+        assert_eq!(row(" 120 - CREATE INDEX....   -1.500s").2, Some(-1_500));
+    }
+
+    #[test]
+    fn names_that_the_tool_never_prints_are_no_rows() {
+        for line in [" 100 - \u{fffd}NSERTs...    0.058s", "100 - INSERTs | 0.058", " 100 - .....    0.058s"]
+        {
+            assert_eq!(parse(line), Line::Other, "{line}");
+        }
+    }
+
+    #[test]
     fn a_name_that_ends_in_digits_keeps_them() {
         assert_eq!(row(" 140 - queries against J1......    0.081s").1, "queries against J1");
         assert_eq!(
@@ -217,8 +247,8 @@ mod tests {
     #[test]
     fn a_row_start_is_known_before_its_line_ends() {
         let start = format!(" 200 - VACUUM{} ", ".".repeat(54));
-        assert!(is_row_start(start.as_bytes()));
-        assert!(!is_row_start(&start.as_bytes()[..40]));
-        assert!(!is_row_start(format!("{start}   0.1").as_bytes()));
+        assert_eq!(row_start(start.as_bytes()), Some(start.as_bytes()));
+        assert_eq!(row_start(&start.as_bytes()[..40]), None);
+        assert_eq!(row_start(format!("{start}   0.1").as_bytes()), Some(start.as_bytes()));
     }
 }

@@ -1,5 +1,6 @@
 //! Testsets of speedtest1: their names, lists of them, and how to tell one by its first step.
 
+use super::super::StepKey;
 use std::fmt;
 use std::str::FromStr;
 
@@ -9,6 +10,44 @@ pub const TESTSETS: &[&str] =
 
 /// What the tool's macro `mix1`, its default list, stands for (`zMix1Tests` in speedtest1.c).
 const MIX1: &str = "main,orm/25,cte/20,json,fp/3,parsenumber/25,rtree/10,star,app";
+
+/// The version whose steps [`missing_steps`] knows.
+pub const STEPS_OF: &str = "3.53.4";
+
+/// Numbers of the steps of each testset that can end: `debug1` has no steps, and `trigger` fails.
+const STEPS: &[(&str, &[u32])] = &[
+    (
+        "main",
+        &[
+            100, 110, 120, 130, 140, 142, 145, 150, 160, 161, 170, 180, 190, 200, 210, 230, 240, 250, 260,
+            270, 280, 290, 300, 310, 320, 400, 410, 500, 510, 520, 980, 990,
+        ],
+    ),
+    ("orm", &[100, 110]),
+    ("cte", &[100, 200, 300, 400]),
+    ("json", &[100, 110, 120, 130, 140, 141, 150, 160]),
+    ("fp", &[100, 110, 120, 130, 140, 150]),
+    ("parsenumber", &[100, 110, 200, 210]),
+    ("rtree", &[100, 101, 110, 120, 125, 130, 140, 150, 155, 160, 165, 170]),
+    ("star", &[100, 110, 120, 130, 130]),
+    ("app", &[100, 110]),
+];
+
+/// Steps that a whole run of the testsets in `found` has too. A row of 0.000 s that somebody removed leaves
+/// TOTAL as it is, so only this tells.
+pub fn missing_steps(found: &[StepKey]) -> Vec<StepKey> {
+    let mut missing = Vec::new();
+    for (testset, numbers) in STEPS.iter().filter(|(name, _)| found.iter().any(|key| key.testset == *name)) {
+        for (index, &number) in numbers.iter().enumerate() {
+            let occurrence = numbers[..=index].iter().filter(|&&before| before == number).count() as u32;
+            let key = StepKey { testset: testset.to_string(), number, occurrence };
+            if !found.contains(&key) {
+                missing.push(key);
+            }
+        }
+    }
+    missing
+}
 
 /// A validated argument of `--testset`: `mix1`, or names with optional `/SCALE` in percent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +155,7 @@ pub fn of_first_step(name: &str) -> Option<&'static str> {
 /// (500 rows per unit of size in every version since 2013).
 pub fn size_of_main(first_step: &str) -> Option<u32> {
     let count: u32 = first_step.strip_suffix(" INSERTs into table with no index")?.parse().ok()?;
-    (count > 0 && count % 500 == 0).then_some(count / 500)
+    (count > 0 && count.is_multiple_of(500)).then_some(count / 500)
 }
 
 #[cfg(test)]
@@ -138,6 +177,14 @@ mod tests {
             assert!(bad.parse::<TestsetList>().is_err(), "{bad:?}");
         }
         assert_eq!("main,cte/20".parse::<TestsetList>().unwrap().names(), ["main", "cte"]);
+    }
+
+    #[test]
+    fn a_missing_step_is_told() {
+        let key = |number, occurrence| StepKey { testset: "star".to_string(), number, occurrence };
+        let whole = [key(100, 1), key(110, 1), key(120, 1), key(130, 1), key(130, 2), key(999, 1)];
+        assert_eq!(missing_steps(&whole), []);
+        assert_eq!(missing_steps(&whole[..4]), [key(130, 2)]);
     }
 
     #[test]

@@ -247,6 +247,7 @@ impl Workload {
     /// # Errors
     /// A sentence that names the option, what was expected and what to do.
     pub fn check(&self) -> Result<(), String> {
+        self.check_ranges()?;
         let scaled = u64::from(self.size) * self.testset.largest_scale();
         if scaled > 100_000 * 100 {
             return Err(format!(
@@ -262,6 +263,27 @@ impl Workload {
             return Err("--exclusive with --database: testset `app` opens a second connection and would fail; leave it out with --testset".to_string());
         }
         self.check_extra()
+    }
+
+    /// What the command line can't get wrong, but a reference can.
+    fn check_ranges(&self) -> Result<(), String> {
+        let ranges = [
+            ("size", Some(self.size), 1..=100_000),
+            ("threads", self.threads.map(u32::from), 0..=8),
+            ("repeat", self.repeat, 1..=1_000_000),
+            ("temp", self.temp.map(u32::from), 0..=9),
+            ("mmap", self.mmap, 0..=i32::MAX as u32),
+        ];
+        for (name, value, range) in ranges {
+            if let Some(value) = value.filter(|value| !range.contains(value)) {
+                return Err(format!("--{name} {value}: expected {} to {}", range.start(), range.end()));
+            }
+        }
+        self.pagesize.map_or(Ok(()), |bytes| {
+            page_size(&bytes.to_string())
+                .map(|_| ())
+                .map_err(|reason| format!("--pagesize {bytes}: {reason}"))
+        })
     }
 
     fn check_extra(&self) -> Result<(), String> {

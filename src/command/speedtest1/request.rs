@@ -1,0 +1,134 @@
+//! What is to be measured, checked against the machine before anything is written.
+
+use crate::cli::{PlaceArgs, PlanArgs};
+use crate::driver::process;
+use crate::environment::disk;
+use crate::measure::Plan;
+use crate::suite::speedtest1::{Database, Workload};
+use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What to measure.
+pub struct Request<'a> {
+    /// The work.
+    pub workload: Workload,
+    /// How often.
+    pub plan: Plan,
+    /// The only CPU for the tool.
+    pub cpu: Option<usize>,
+    /// Longest time for one run.
+    pub deadline: Duration,
+    /// Whether the answers are checked first.
+    pub check_answer: bool,
+    /// Where the data goes.
+    pub place: PlaceArgs,
+    /// Whether the record names the host.
+    pub host_name: bool,
+    /// Whether progress stays hidden.
+    pub quiet: bool,
+    /// Whether other builds are probed too.
+    pub variants: bool,
+    /// Set from outside when the user wants it to end.
+    pub interrupted: &'a AtomicBool,
+}
+
+impl<'a> Request<'a> {
+    /// Checks the options against each other and against the machine.
+    ///
+    /// # Errors
+    /// The option that can't be, with what to do.
+    pub fn new(
+        mut workload: Workload,
+        plan: &PlanArgs,
+        place: &PlaceArgs,
+        interrupted: &'a AtomicBool,
+    ) -> Result<Self> {
+        workload.database = match (workload.memdb, &place.database) {
+            (true, _) => Database::Memory,
+            (false, Some(_)) => Database::File,
+            (false, None) => workload.database,
+        };
+        workload.check().map_err(anyhow::Error::msg)?;
+        check_place(&workload, place)?;
+        let allowed = process::allowed_cpus();
+        if let Some(cpu) = plan.pin.filter(|cpu| !allowed.contains(cpu)) {
+            bail!("--pin {cpu}: this process may use the CPUs {allowed:?}");
+        }
+        let runs = plan.runs.unwrap_or(5);
+        let above = u64::from(workload.size.saturating_sub(100));
+        let deadline = plan.deadline.map_or(Duration::from_secs(600 + 6 * above), Duration::from_secs_f64);
+        Ok(Request {
+            workload,
+            plan: Plan {
+                warmup: plan.warmup.unwrap_or(1),
+                runs,
+                until: plan.until_ci,
+                max_runs: plan.max_runs.unwrap_or(30).max(runs),
+                cooldown: Duration::from_secs_f64(plan.cooldown),
+            },
+            cpu: plan.pin,
+            deadline,
+            check_answer: !plan.no_answer_check,
+            place: place.clone(),
+            host_name: false,
+            quiet: false,
+            variants: false,
+            interrupted,
+        })
+    }
+}
+
+/// The folder that the tool writes to.
+pub fn directory(place: &PlaceArgs) -> PathBuf {
+    match &place.database {
+        Some(path) => {
+            path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf()
+        }
+        None => disk::sqlite_temporary_directory(place.temp_dir.as_deref()),
+    }
+}
+
+/// The database and the files that SQLite puts beside it.
+pub fn database_files(path: &Path) -> Vec<PathBuf> {
+    let beside = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    vec![path.to_path_buf(), beside("-journal"), beside("-wal"), beside("-shm")]
+}
+
+/// The tool deletes the file that it is given, so only a name that is free will do.
+fn check_place(workload: &Workload, place: &PlaceArgs) -> Result<()> {
+    let directory = directory(place);
+    if let Some(path) = &place.database
+        && let Some(taken) = database_files(path).iter().find(|file| file.symlink_metadata().is_ok())
+    {
+        bail!(
+            "--database {}: {} exists, and speedtest1 would delete it; name a new file",
+            path.display(),
+            taken.display()
+        );
+    }
+    if let Some(dir) = place.temp_dir.as_deref().filter(|dir| directory != *dir && place.database.is_none()) {
+        bail!("--temp-dir {}: not a folder that can be written to", dir.display());
+    }
+    let writable =
+        nix::unistd::access(&directory, nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK);
+    if workload.database != Database::Memory && writable.is_err() {
+        bail!("{}: no permission to write there, or no such folder", directory.display());
+    }
+    let needed = workload.disk_bytes();
+    if let Some(free) = disk::free_bytes(&directory).filter(|free| *free < needed) {
+        bail!(
+            "{}: {:.1} MB free, but size {} may take {:.1} MB; choose another place with --temp-dir or --database",
+            directory.display(),
+            free as f64 / 1e6,
+            workload.size,
+            needed as f64 / 1e6
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Frees the tool's lines from what terminals, editors and logs did to them.
+
+use super::super::line::{self, Line, pattern};
+use regex::Regex;
+use std::borrow::Cow;
+use std::iter;
+use std::sync::LazyLock;
+
+static ANSI: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-Z\\-_]|\r")
+});
+/// Where a line of the tool begins, behind whatever a log put before it.
+static BEGINS: LazyLock<Regex> = LazyLock::new(|| {
+    let rows = r"{0,3}[0-9]{1,4} - [!-~]";
+    let rest = r#"-- [A-Z][^:]{1,60}: |Verification Hash: | {0,8}(?:Begin testset "|TOTAL[. ])"#;
+    pattern(&format!(r"-- Speedtest1 for SQLite |{rest}|(?: {rows}|^{rows})"))
+});
+static TWO_COLUMNS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"[0-9]{1,4} - .*[0-9]\.[0-9]{1,3}s?\W+[0-9]{1,4} - |-- Speedtest1 .*-- Speedtest1 ")
+});
+/// A whole row in the columns that `printf` gives it.
+static IN_COLUMNS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^ {0,3}[0-9]{1,4} - .{60} +-?[0-9]+\.[0-9]{3}s$"));
+static ROW_START: LazyLock<Regex> = LazyLock::new(|| pattern(r"^ {0,3}[0-9]{1,4} - .{60} "));
+/// A line that an editor or terminal cut in two regains the tool's fixed columns when it is joined;
+/// nothing else is joined, so that a foreign line never completes a row.
+static REJOINED: LazyLock<Regex> = LazyLock::new(|| {
+    let time = r"-?[0-9]+\.[0-9]{3}s$";
+    let banner = r"-- Speedtest1 for SQLite [0-9.]+ [0-9-]{10} [0-9:]{8} [0-9a-z]{28,}$";
+    pattern(&format!(
+        "^ *[0-9]{{1,4}} - .{{60}} +{time}|^ {{7}}TOTAL\\.{{55}} +{time}|^{banner}|^Verification Hash: "
+    ))
+});
+
+/// The lines of `text` without colours and line ends, wrapped ones mended, each with the first and last
+/// line of the file that it comes from.
+pub fn lines(text: &str) -> impl Iterator<Item = ((usize, usize), Cow<'_, str>)> {
+    let mut lines = (1..).zip(text.lines().map(clean)).peekable();
+    iter::from_fn(move || {
+        let (at, first) = lines.next()?;
+        let mended = lines.peek().and_then(|(_, next)| mend(&first, next));
+        let mended = mended.inspect(|_| drop(lines.next()));
+        Some(mended.map_or(((at, at), first), |whole| ((at, at + 1), Cow::Owned(whole))))
+    })
+}
+
+fn clean(raw: &str) -> Cow<'_, str> {
+    match ANSI.replace_all(raw, "") {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim_end()),
+        Cow::Owned(text) => Cow::Owned(text.trim_end().to_string()),
+    }
+}
+
+/// `first` and `next` as one line, where that mends a wrapped one.
+fn mend(first: &str, next: &str) -> Option<String> {
+    let (prefix, start) = split_prefix(first);
+    let complete = match line::parse(start) {
+        Line::Row { time, .. } => time.is_some(),
+        Line::Banner { source_id, .. } => source_id.len() >= 48,
+        Line::Other => !BEGINS.is_match(first),
+        _ => true,
+    };
+    if complete || !prefix.trim().is_empty() || line::parse(next) != Line::Other {
+        return None;
+    }
+    let joined = format!("{first}{next}");
+    (REJOINED.is_match(&joined) && line::parse(&joined) != Line::Other).then_some(joined)
+}
+
+/// What a log put before the tool's own text, and that text. The last place where a line of the tool can
+/// begin is where it does: a prefix may hold numbers and dashes too.
+pub fn split_prefix(line: &str) -> (&str, &str) {
+    let (mut start, mut from) = (0, 0);
+    while let Some(found) = BEGINS.find_at(line, from) {
+        start = found.start();
+        // The end of one beginning can be the start of another: `3 - 100 - …`.
+        from = (found.end() - 2).max(start + 1);
+    }
+    line.split_at(start)
+}
+
+/// Puts log prefixes that differ only in numbers on one footing.
+pub fn shape(prefix: &str) -> String {
+    static DIGITS: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9]+"));
+    DIGITS.replace_all(prefix.trim_end(), "0").into_owned()
+}
+
+/// A log prefix is short and holds no quotes: a quoted row is prose about the tool.
+pub fn plausible(prefix: &str) -> bool {
+    prefix.len() <= 160 && !prefix.contains(['"', '\'', '`', '*', '|']) || prefix.trim_end().ends_with('|')
+}
+
+/// Whether two outputs stand side by side.
+pub fn two_columns(line: &str) -> bool {
+    TWO_COLUMNS.is_match(line)
+}
+
+/// Whether this is a finished row exactly as the tool lays it out.
+pub fn in_columns(row: &str) -> bool {
+    IN_COLUMNS.is_match(row)
+}
+
+/// A killed run ends in the middle of a row; what the next one prints is then glued to it. The two, apart.
+pub fn unglue(line: &str) -> Option<(&str, &str)> {
+    let (killed, next) = line.split_at(ROW_START.find(line)?.end());
+    (line::parse(next) != Line::Other).then_some((killed.trim_end(), next))
+}

@@ -1,0 +1,83 @@
+//! The command line: what needs no measurement.
+
+mod common;
+
+use common::Home;
+
+#[test]
+fn help_names_every_command_and_the_exit_codes() {
+    let home = Home::new();
+    home.repro(&["--help"]).exits(0).prints(&[
+        "run",
+        "verify",
+        "import",
+        "show",
+        "cite",
+        "capture",
+        "compare",
+        "list",
+        "doctor",
+        "man",
+        "completions",
+        "schema",
+        "--size",
+        "--until-ci",
+        "--database",
+        "--record",
+        "2 usage or bad input",
+        "3 could not measure",
+    ]);
+    for command in ["verify", "import", "show", "cite", "capture", "compare", "list", "doctor"] {
+        home.repro(&[command, "--help"]).exits(0).prints(&[&format!("Usage: repro {command}")]);
+    }
+    home.repro(&["--version"]).exits(0).prints(&[concat!("repro ", env!("CARGO_PKG_VERSION"), "\n")]);
+}
+
+#[test]
+fn list_names_suites_references_and_engines() {
+    let home = Home::new();
+    home.repro(&["list"]).exits(0).prints(&[
+        "suites\n  speedtest1 ",
+        "references in reference\n  none; name their folder with --references",
+        "engines\n  speedtest1    SQLite 3.53.4 (2026-",
+        "cc -O3 -DSQLITE_ENABLE_RTREE speedtest1.c sqlite3.c -lpthread -ldl -lm",
+    ]);
+    home.write("broken.csv", "key\n");
+    home.repro(&["list", "--references", "."]).exits(0).prints(&["broken.csv  can't be used: "]);
+}
+
+#[test]
+fn doctor_looks_at_the_machine() {
+    let home = Home::new();
+    let said = home.repro(&["doctor"]).exits(0).prints(&["CPUs", "temporary files", "load average"]).out;
+    assert!(
+        said.lines().all(|line| ["ok ", "note ", "WARNING ", "     "]
+            .iter()
+            .any(|mark| line.starts_with(mark))
+            || line.ends_with("spoil a measurement")
+            || line.contains("warnings: ")),
+        "{said}"
+    );
+}
+
+#[test]
+fn texts_are_generated() {
+    let home = Home::new();
+    home.repro(&["man"]).exits(0).prints(&[".TH repro 1", "speedtest1", "\\-\\-until\\-ci"]);
+    for (shell, word) in [("bash", "_repro()"), ("zsh", "#compdef repro"), ("fish", "complete -c repro")] {
+        home.repro(&["completions", shell]).exits(0).prints(&[word, "until-ci"]);
+    }
+    let schema = home.repro(&["schema"]).exits(0).json();
+    assert_eq!(schema["title"], "repro record");
+    assert!(home.records().is_empty() && !home.cache().exists(), "none of this leaves a trace");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    use std::process::{Command, Stdio};
+    let mut child =
+        Command::new(common::REPRO).arg("man").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}

@@ -1,0 +1,384 @@
+//! The real tool, through the program: what stands in a record, and what is made of it.
+
+mod common;
+
+use common::{Home, array, assert_runs_are_whole, key, keys, list, load, runs, steps};
+use serde_json::{Value, json};
+use std::fs;
+
+/// Rows of the default testsets.
+const ROWS: usize = 83;
+const HASH_OF_SIZE_1: &str = "532742 20bdfdfbf077c5edc3991d3a017eac22404ca44031423751";
+
+#[test]
+fn a_record_holds_every_step_of_every_run() {
+    let home = Home::new();
+    let done = home.repro(&["--size", "1", "--runs", "5", "--json", "-"]).exits(0);
+    let record = done.json();
+    let kept = home.records();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(load(&kept[0]), record);
+    assert_eq!(done.err, format!("record: {}\n", kept[0].display()));
+
+    assert_eq!((&record["schema"], &record["suite"]), (&json!(1), &json!("speedtest1")));
+    assert_eq!(record["parameters"], json!({"database": "temporary", "size": 1, "testset": "mix1"}));
+    assert_eq!(
+        record["plan"],
+        json!({"warmup": 1, "runs": 5, "max_runs": 30, "cooldown_ms": 0}),
+        "no `until` and no `cpu`: unknown is absent"
+    );
+    assert_eq!(record.get("partial"), None);
+    assert!(record["finished"].as_str() > record["started"].as_str());
+    assert_eq!(record["storage"]["directory"], json!(home.temporary()));
+    assert_eq!(record["legs"][0]["answer"], json!({"verdict": "right", "hash": HASH_OF_SIZE_1}));
+
+    assert_eq!(steps(&record).len(), ROWS);
+    assert_eq!(runs(&record).len(), 6);
+    assert_runs_are_whole(&record, ROWS);
+    for (index, run) in runs(&record).iter().enumerate() {
+        assert_eq!(run.get("warmup"), (index == 0).then_some(&json!(true)), "run {}", index + 1);
+        assert_eq!(run.get("rejected"), None);
+        assert!(run["resources"]["user_us"].as_u64() > Some(0));
+        assert!(run["wall_ns"].as_u64() > Some(0));
+    }
+    // It is read when TOTAL appears: on a busy machine a tool may be gone by then, and it stays unknown.
+    let peaks: Vec<u64> =
+        runs(&record).iter().filter_map(|run| run["resources"]["peak_memory_bytes"].as_u64()).collect();
+    assert!(peaks.iter().all(|peak| (1 << 20..1 << 30).contains(peak)), "{peaks:?}");
+    if peaks.is_empty() {
+        common::skip("too busy a machine to see the peak memory of any run");
+    }
+    let mut seen = 0;
+    for step in steps(&record) {
+        let samples = array(step, "samples");
+        let numbers: Vec<_> = samples.iter().map(|sample| sample["run"].as_u64().unwrap()).collect();
+        assert_eq!(numbers, [1, 2, 3, 4, 5, 6], "{}", key(step));
+        // Absent where both ends of a row came in one piece, but never zero.
+        let observed = samples.iter().filter_map(|sample| sample.get("observed_ns"));
+        assert!(observed.clone().all(|ns| ns.as_u64().is_some_and(|ns| ns > 0)), "{}", key(step));
+        seen += observed.count();
+    }
+    assert!(seen > 0, "no row was observed");
+    let mut testsets: Vec<_> = steps(&record).iter().map(|step| step["testset"].as_str().unwrap()).collect();
+    testsets.dedup();
+    assert_eq!(testsets, ["main", "orm", "cte", "json", "fp", "parsenumber", "rtree", "star", "app"]);
+    let keys = keys(&record);
+    let distinct: std::collections::BTreeSet<_> = keys.iter().collect();
+    assert_eq!(distinct.len(), ROWS);
+    assert_eq!((keys[0].as_str(), keys[ROWS - 1].as_str()), ("main/100", "app/110"));
+    assert!(keys.contains(&"star/130#2".to_string()));
+    assert_eq!(list(&home.temporary()), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn figures_come_as_csv_and_markdown() {
+    let home = Home::new();
+    let csv = home.repro(&["--size", "1", "--runs", "1", "--record", "r.json", "--csv", "-"]).exits(0).out;
+    let mut lines = csv.lines();
+    assert!(lines.next().unwrap().starts_with("# repro 0."), "{csv}");
+    assert_eq!(lines.next(), Some("leg,testset,number,occurrence,step,run,counted,reported_ms,observed_ns"));
+    let rows: Vec<&str> = lines.collect();
+    assert_eq!(rows.len(), 2 * ROWS);
+    assert!(
+        rows[0].starts_with("native,main,100,1,500 INSERTs into table with no index,1,false,"),
+        "{}",
+        rows[0]
+    );
+    assert_eq!(rows.iter().filter(|row| row.contains(",true,")).count(), ROWS);
+
+    home.repro(&["show", "r.json", "--markdown", "-"]).exits(0).prints(&[
+        "| TOTAL",
+        "500 INSERTs into table with no index",
+        "too few for an interval (5 are needed)",
+        "Made by `",
+    ]);
+    home.repro(&["show", "r.json", "--csv", "c.csv", "--json", "j.json", "--markdown", "m.md"])
+        .exits(0)
+        .prints(&["TOTAL"]);
+    assert_eq!(fs::read_to_string(home.file("c.csv")).unwrap(), csv);
+    assert_eq!(fs::read(home.file("j.json")).unwrap(), fs::read(home.file("r.json")).unwrap());
+    assert!(fs::read_to_string(home.file("m.md")).unwrap().contains("| TOTAL"));
+}
+
+#[test]
+fn the_two_spellings_do_the_same() {
+    let home = Home::new();
+    home.repro(&["run", "speedtest1", "--size", "1", "--runs", "1", "--record", "r.json", "-q"])
+        .exits(0)
+        .prints(
+            &[
+                "speedtest1 · SQLite 3.53.4",
+                "database temporary · size 1 · testset mix1",
+                "1 counted runs after 1 warm-up",
+                HASH_OF_SIZE_1,
+                "main/",
+            ]
+            .iter()
+            .filter(|word| **word != "main/")
+            .collect::<Vec<_>>(),
+        );
+    assert_eq!(keys(&load(&home.file("r.json"))).len(), ROWS);
+    assert!(home.records().is_empty(), "--record takes the place of the folder of records");
+    home.repro(&["--size", "1", "--runs", "1", "--no-record", "--no-answer-check", "-q"])
+        .exits(0)
+        .prints(&["answers not checked: the check was left out"]);
+    assert!(home.records().is_empty());
+}
+
+#[test]
+fn verification_inside_the_runs_adds_two_steps() {
+    let home = Home::new();
+    let plain = keys(&home.measure("plain.json", &["--runs", "1"]));
+    let record = home.measure("verified.json", &["--runs", "1", "--verify"]);
+    let added: Vec<String> = keys(&record).into_iter().filter(|key| !plain.contains(key)).collect();
+    assert_eq!(added, ["rtree/111", "rtree/121"]);
+    assert_runs_are_whole(&record, ROWS + 2);
+    assert_eq!(record["legs"][0]["answer"]["verdict"], "right");
+}
+
+#[test]
+fn statistics_go_into_the_runs() {
+    let home = Home::new();
+    let record = home.measure("r.json", &["--runs", "1", "--stats"]);
+    for run in runs(&record) {
+        let statistics = run["statistics"].as_object().unwrap();
+        assert!(statistics["Memory Used (bytes)"].as_str().unwrap().contains("max"), "{statistics:?}");
+        assert!(statistics["Compile options"].as_str().unwrap().contains("ENABLE_RTREE"), "{statistics:?}");
+    }
+}
+
+#[test]
+fn testsets_without_headers_are_told_apart() {
+    let home = Home::new();
+    let record = home.measure("r.json", &["--runs", "1", "--testset", "star,app"]);
+    let expected =
+        ["star/100", "star/110", "star/120", "star/130", "star/130#2", "star/999", "app/100", "app/110"];
+    assert_eq!(keys(&record), expected);
+    assert_runs_are_whole(&record, expected.len());
+    let answer = &record["legs"][0]["answer"];
+    assert_eq!(answer["verdict"], "not-checked");
+    assert_eq!(answer["reason"], "the testsets star,app put no results into the hash");
+}
+
+#[test]
+fn the_database_can_stay_in_memory() {
+    let home = Home::new();
+    let record = home.measure("r.json", &["--runs", "1", "--memdb"]);
+    assert_eq!(record["parameters"]["database"], "memory");
+    assert_eq!(record.get("storage"), None);
+    assert_eq!(record["legs"][0]["answer"]["verdict"], "right");
+    assert_runs_are_whole(&record, ROWS);
+}
+
+#[test]
+fn a_named_database_goes_again_unless_it_is_kept() {
+    let home = Home::new();
+    let names = || -> Vec<String> {
+        let name = |path: &std::path::PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+        list(&home.work()).iter().map(name).collect()
+    };
+    let options = ["--runs", "1", "--journal", "wal", "--database", "t.db"];
+    let record = home.measure("r.json", &options);
+    assert_eq!(record["parameters"]["database"], "file");
+    assert_eq!(record["parameters"]["journal"], "wal");
+    assert_eq!(record["storage"]["directory"], ".");
+    assert_runs_are_whole(&record, ROWS);
+    assert_eq!(names(), ["r.json"]);
+    home.measure("s.json", &[&options[..], &["--keep-database"]].concat());
+    assert!(fs::read(home.file("t.db")).unwrap().starts_with(b"SQLite format 3\0"));
+    assert_eq!(names(), ["r.json", "s.json", "t.db"]);
+}
+
+#[test]
+fn runs_go_on_until_the_interval_is_narrow_or_the_cap_is_reached() {
+    let home = Home::new();
+    let counted = |record: &Value| runs(record).len() - 1;
+    let record = home.measure("a.json", &["--until-ci", "50%", "--max-runs", "6"]);
+    assert!((5..=6).contains(&counted(&record)), "{}", counted(&record));
+    assert_eq!((&record["plan"]["until"], &record["plan"]["max_runs"]), (&json!(0.5), &json!(6)));
+    // Nothing is as regular as this at 50 ms on a clock of whole milliseconds, so the cap decides.
+    let record = home.measure("b.json", &["--until-ci", "0.001%", "--max-runs", "6"]);
+    assert_eq!(counted(&record), 6);
+    assert_eq!(record.get("partial"), None);
+}
+
+#[test]
+fn the_tool_is_bound_to_a_cpu() {
+    let home = Home::new();
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    let first: u64 = list.trim().split(['-', ',']).next().unwrap().parse().unwrap();
+    let record = home.measure("r.json", &["--runs", "1", "--pin", &first.to_string()]);
+    assert_eq!(record["plan"]["cpu"], json!(first));
+    assert_runs_are_whole(&record, ROWS);
+}
+
+#[test]
+fn a_testset_that_fails_leaves_a_partial_record() {
+    let home = Home::new();
+    let said = "exit status 1: SQL error: no such table: t1";
+    let base = ["--size", "1", "--runs", "1", "--testset", "trigger"];
+    home.repro(&[&base[..], &["--record", "a.json"]].concat()).exits(3).says(&[said]);
+    let record = load(&home.file("a.json"));
+    assert_eq!(record["partial"], json!(format!("the answer check failed: {said}")));
+    assert!(runs(&record).is_empty());
+
+    let done = home.repro(&[&base[..], &["--record", "b.json", "--no-answer-check"]].concat());
+    done.exits(3).says(&[said, "record: b.json"]).prints(&[
+        &format!("PARTIAL: {said}"),
+        "0 counted runs",
+        &format!("run 1 does not count: {said}"),
+    ]);
+    let record = load(&home.file("b.json"));
+    assert_eq!(record["partial"], json!(said));
+    assert_eq!(runs(&record).len(), 1);
+    assert_eq!(runs(&record)[0]["rejected"], json!(said));
+    home.repro(&["show", "b.json"]).exits(0).prints(&["PARTIAL: exit status 1"]);
+    home.repro(&["cite", "b.json"]).exits(0).prints(&[
+        "NOT CITATION GRADE",
+        "measured, and whole: partial: exit status 1",
+        "no counted run: there is no figure to cite",
+    ]);
+    home.repro(&["compare", "b.json", "b.json"]).exits(2).says(&["a record holds no run that counts"]);
+}
+
+#[test]
+fn one_run_is_not_citable() {
+    let home = Home::new();
+    home.measure("once.json", &["--runs", "1"]);
+    let said = home.repro(&["cite", "once.json"]).exits(0).out;
+    assert!(said.starts_with("NOT CITATION GRADE: "), "{said}");
+    assert!(!said.contains("citation grade: every"), "{said}");
+    for line in [
+        "  met      measured, and whole: the plan was carried out",
+        "  met      TOTAL adds up: in every run, to the millisecond",
+        "  open     at least 5 runs: 1 counted runs",
+        "  open     interval within ±1 %: too few runs for an interval",
+        "speedtest1 --size 1, SQLite 3.53.4: TOTAL ",
+        "@misc{once,",
+        "note  = {Not citation grade. ",
+    ] {
+        assert!(said.lines().any(|said| said.contains(line)), "no `{line}` in {said}");
+    }
+}
+
+/// The record with every time multiplied.
+fn scaled(record: &Value, factor: i64) -> Value {
+    let mut record = record.clone();
+    let leg = &mut record["legs"][0];
+    for run in leg["runs"].as_array_mut().unwrap() {
+        run["total_ms"] = json!(run["total_ms"].as_i64().unwrap() * factor);
+    }
+    for step in leg["steps"].as_array_mut().unwrap() {
+        for sample in step["samples"].as_array_mut().unwrap() {
+            sample["reported_ms"] = json!(sample["reported_ms"].as_i64().unwrap() * factor);
+        }
+    }
+    record
+}
+
+#[test]
+fn records_of_the_same_work_are_compared() {
+    let home = Home::new();
+    let a = home.measure("a.json", &["--runs", "5"]);
+    home.measure("b.json", &["--runs", "5"]);
+    let table = home.repro(&["compare", "a.json", "b.json"]).exits(0).out;
+    assert!(table.contains("main/100") && table.contains("not interleaved"), "{table}");
+    let verdict = table.lines().find(|line| line.starts_with("TOTAL: A / B is ")).unwrap();
+    let words = ["no difference shown", "A slower", "A faster"];
+    assert!(words.iter().any(|word| verdict.ends_with(word)), "{verdict}");
+
+    // Against itself there is nothing to show, and a hundred times the time is beyond any limit.
+    home.repro(&["compare", "a.json", "a.json", "--fail-over", "100%"]).exits(0).prints(&[
+        "TOTAL: A / B is 1.000",
+        ": no difference shown",
+        "limit +100.0 %: A is not shown to be slower than that",
+    ]);
+    home.write("slow.json", scaled(&a, 100).to_string());
+    home.repro(&["compare", "slow.json", "a.json", "--fail-over", "100%"]).exits(1).prints(&[
+        "TOTAL: A / B is 100.000",
+        ": A slower",
+        "limit +100.0 %: A is slower than that",
+    ]);
+    home.repro(&["compare", "a.json", "slow.json", "--fail-over", "1%"]).exits(0).prints(&[": A faster"]);
+    home.repro(&["compare", "a.json", "b.json", "--fail-over", "1000%"])
+        .exits(2)
+        .says(&["--fail-over", "above 0 and up to 100"]);
+}
+
+#[test]
+fn records_of_other_work_are_not_compared() {
+    let home = Home::new();
+    home.measure("one.json", &["--runs", "1"]);
+    home.repro(&["--size", "2", "--runs", "1", "-q", "--record", "two.json"]).exits(0);
+    home.repro(&["compare", "one.json", "two.json"])
+        .exits(2)
+        .says(&["one.json and two.json: the records are not of the same work: --size 1 and 2"]);
+    home.measure("main.json", &["--runs", "1", "--testset", "main"]);
+    home.repro(&["compare", "one.json", "main.json"]).exits(2).says(&["--testset \"mix1\" and \"main\""]);
+}
+
+#[test]
+fn a_captured_baseline_is_a_reference() {
+    let home = Home::new();
+    fs::create_dir(home.file("out")).unwrap();
+    let options = ["capture", "base", "--dir", "out", "--size", "1", "--runs", "5", "--max-runs", "5", "-q"];
+    home.repro(&options)
+        .exits(0)
+        .prints(&["@misc{base,", "written: out/base.json, out/base.csv, out/base.toml"]);
+    let names: Vec<_> =
+        list(&home.file("out")).iter().map(|path| path.file_name().unwrap().to_owned()).collect();
+    assert_eq!(names, ["base.csv", "base.json", "base.toml"]);
+    assert_runs_are_whole(&load(&home.file("out/base.json")), ROWS);
+    let figures = fs::read_to_string(home.file("out/base.csv")).unwrap();
+    assert_eq!(figures.lines().count(), 1 + ROWS + 1);
+    assert_eq!(figures.lines().next(), Some("key,step,value,unit,low,high,runs"));
+
+    let verify = ["verify", "out/base.csv", "--record", "out/base.json"];
+    let report = home.repro(&[&verify[..], &["--json", "-"]].concat()).exits(0).json();
+    let judged: Vec<&Value> = ["figures", "claims"]
+        .iter()
+        .flat_map(|name| array(&report[0], name))
+        .map(|x| &x["verdict"])
+        .collect();
+    assert_eq!(judged.len(), ROWS + 1 + 2);
+    let count = |verdict: &str| judged.iter().filter(|found| ***found == verdict).count();
+    assert_eq!((count("differs"), count("missing")), (0, 0));
+    assert!(count("reproduced") >= 2, "both claims");
+    assert_eq!(count("reproduced") + count("not-comparable"), judged.len());
+    assert!(array(&report[0], "work").iter().all(|check| check["same"] == true), "{}", report[0]["work"]);
+    home.repro(&verify).exits(0).prints(&[" reproduced, 0 differ, 0 missing, "]);
+    home.repro(&[&verify[..], &["--strict"]].concat()).exits(0);
+
+    home.repro(&["list", "--references", "out"])
+        .exits(0)
+        .prints(&["out/base.csv  speedtest1: 84 figures, 2 claims"]);
+    let before = fs::read(home.file("out/base.json")).unwrap();
+    home.repro(&options).exits(2).says(&["out/base.json: exists already", "--force"]);
+    assert_eq!(fs::read(home.file("out/base.json")).unwrap(), before);
+    home.repro(&[&options[..], &["--force"]].concat()).exits(0);
+    assert_ne!(fs::read(home.file("out/base.json")).unwrap(), before);
+}
+
+#[test]
+fn a_reference_is_measured_and_judged() {
+    let home = Home::new();
+    home.write(
+        "r.csv",
+        "key,step,value,unit\nmain/100,500 INSERTs into table with no index,1,s\nmain/980,PRAGMA integrity_check,1,s\n",
+    );
+    home.write(
+        "r.toml",
+        "suite = 'speedtest1'\ntitle = 'r'\nparameters = { size = 1, testset = 'main' }\n\
+         [citation]\nauthor = 'a'\ntitle = 't'\n\
+         [engine]\nsqlite_version = '3.53.4'\nflags = ['-O3', '-DSQLITE_ENABLE_RTREE']\n\
+         [[claim]]\nid = 'sum'\ntext = 'TOTAL adds up'\nkind = 'value'\nquantity = 'total-minus-sum'\nequals = 0\n\
+         [[claim]]\nid = 'never'\ntext = 'a claim that fails'\nkind = 'value'\nquantity = 'testsets'\nequals = 2\n",
+    );
+    let report = home.repro(&["verify", "r.csv", "--runs", "5", "-q", "--json", "-"]).exits(1).json();
+    assert_eq!(report[0]["runs"], 5);
+    let verdicts: Vec<_> = array(&report[0], "claims").iter().map(|claim| &claim["verdict"]).collect();
+    assert_eq!(verdicts, ["reproduced", "differs"]);
+    assert_eq!(home.records().len(), 1, "what was measured is kept");
+    assert_eq!(load(&home.records()[0])["parameters"]["testset"], "main");
+}
