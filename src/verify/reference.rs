@@ -202,7 +202,8 @@ impl Reference {
             about,
             figures,
         };
-        reference.check().map_err(|reason| anyhow!("{}: {reason}", toml.display()))?;
+        let checked = reference.check().and_then(|()| reference.check_members_of_claims(&text));
+        checked.map_err(|reason| anyhow!("{}: {reason}", toml.display()))?;
         Ok(reference)
     }
 
@@ -223,6 +224,21 @@ impl Reference {
             claim.check().map_err(|reason| format!("claim `{}`: {reason}", claim.id))?;
             if !ids.insert(&claim.id) {
                 return Err(format!("claim `{}` stands there twice", claim.id));
+            }
+        }
+        Ok(())
+    }
+
+    /// A misspelt bound must not be a bound that is absent. Serde can't refuse unknown members of a claim,
+    /// for its test is flattened into it; but what it knows it also writes.
+    fn check_members_of_claims(&self, text: &str) -> Result<(), String> {
+        let written: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
+        let written = written.get("claim").and_then(toml::Value::as_array).into_iter().flatten();
+        for (claim, written) in self.about.claims.iter().zip(written) {
+            let known = toml::Table::try_from(claim).map_err(|error| error.to_string())?;
+            let mut members = written.as_table().into_iter().flat_map(toml::Table::keys);
+            if let Some(stranger) = members.find(|member| !known.contains_key(*member)) {
+                return Err(format!("claim `{}`: unknown member `{stranger}`", claim.id));
             }
         }
         Ok(())
