@@ -1,5 +1,6 @@
 //! The command line. Help, man page and completions come from these types.
 
+use crate::suite::oltp;
 use crate::suite::speedtest1::Workload;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -56,6 +57,9 @@ pub enum Command {
     },
     /// Print the JSON schema of records
     Schema,
+    /// Run one leg of a suite, as its parent says.
+    #[command(hide = true)]
+    Leg(LegArgs),
     /// Become another program that dies with its parent.
     #[command(hide = true)]
     Launch(LaunchArgs),
@@ -66,6 +70,52 @@ pub enum Command {
 pub enum Suite {
     /// SQLite's own benchmark, the official C tool
     Speedtest1(RunArgs),
+    /// A real workload through SQLite's C interface, in RAM and larger than RAM
+    Oltp(OltpArgs),
+}
+
+/// `repro run oltp`.
+#[derive(Args, Clone)]
+pub struct OltpArgs {
+    /// What is done.
+    #[command(flatten)]
+    pub parameters: oltp::Parameters,
+
+    /// Only this database; both when absent
+    #[arg(long, value_enum, help_heading = "Workload")]
+    pub leg: Option<oltp::Leg>,
+
+    /// A library with SQLite's C interface to measure instead of the bundled SQLite
+    #[arg(long, value_name = "LIBRARY", help_heading = "Engine")]
+    pub engine: Option<PathBuf>,
+
+    /// Another one, measured in turn with the first
+    #[arg(long, value_name = "LIBRARY", help_heading = "Engine")]
+    pub against: Option<PathBuf>,
+
+    /// Runs of each leg
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Plan")]
+    pub runs: u32,
+
+    /// End a leg that takes longer than this
+    #[arg(long, value_name = "SECONDS", value_parser = positive_seconds, default_value = "7200", help_heading = "Plan")]
+    pub deadline: f64,
+
+    /// Where the databases are made [default: where SQLite puts temporary files]
+    #[arg(long, value_name = "DIR", help_heading = "Place")]
+    pub dir: Option<PathBuf>,
+
+    /// Keep the databases
+    #[arg(long, help_heading = "Place")]
+    pub keep: bool,
+
+    /// Use the database in this folder, which --keep left, instead of a new one
+    #[arg(long, value_name = "DIR", requires = "leg", conflicts_with = "keep", help_heading = "Place")]
+    pub reuse: Option<PathBuf>,
+
+    /// What becomes of the samples.
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 /// A measurement of speedtest1.
@@ -219,9 +269,13 @@ pub struct VerifyArgs {
     #[command(flatten)]
     pub plan: PlanArgs,
 
-    /// Where SQLite puts temporary files (sets SQLITE_TMPDIR)
+    /// Where databases are made: SQLite's temporary files, and those of oltp
     #[arg(long, value_name = "DIR")]
     pub temp_dir: Option<PathBuf>,
+
+    /// Shrink an oltp study: rows, operations, caches and the memory limit together
+    #[arg(long, value_name = "1/N")]
+    pub scale: Option<oltp::parameters::Scale>,
 
     /// Show no progress
     #[arg(short, long)]
@@ -336,6 +390,13 @@ pub struct DoctorArgs {
     pub temp_dir: Option<PathBuf>,
 }
 
+/// `repro leg`.
+#[derive(Args)]
+pub struct LegArgs {
+    /// The job, as JSON
+    pub job: String,
+}
+
 /// `repro launch`.
 #[derive(Args)]
 pub struct LaunchArgs {
@@ -345,6 +406,9 @@ pub struct LaunchArgs {
     /// The only CPU for it
     #[arg(long)]
     pub cpu: Option<usize>,
+    /// Files that take it into a control group
+    #[arg(long = "group")]
+    pub groups: Vec<PathBuf>,
     /// The program and its arguments
     #[arg(last = true, required = true)]
     pub command: Vec<std::ffi::OsString>,

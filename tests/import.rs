@@ -406,8 +406,10 @@ fn a_file_of_any_size_and_shape_ends_soon() {
     import(&vec![b'x'; 4 * MIB], "line 1: no row of speedtest1");
     import(" 100 - ".repeat(MIB / 7).as_bytes(), NOT_OURS);
     import(row(100).repeat(2).as_bytes(), "line 2: row 100 comes twice");
-    let many: String = (0..12_000).map(|index| row(if index % 2 == 0 { 100 } else { 999 })).collect();
-    import(many.as_bytes(), "line 10001: more than 10000 rows in one run");
+    let many: String = (0..3_000).map(|index| row(if index % 2 == 0 { 100 } else { 999 })).collect();
+    import(many.as_bytes(), "line 2001: more than 2000 rows in one run");
+    let saved = fs::read(fixtures().join("star-app.txt")).unwrap();
+    import(&saved.repeat(1_001), "line 11001: more than 1000 runs in one file; split it");
     import(&vec![b'\n'; 64 * MIB + 1], "large.txt: larger than 67108864 bytes; cut out the runs");
 }
 

@@ -109,10 +109,14 @@ fn record(file: &str, runs: Vec<ImportedRun>) -> Record {
             sqlite_version: banner.as_ref().map(|banner| banner.version.clone()),
             source_id: banner.as_ref().map(|banner| banner.source_id.clone()),
             build: None,
+            compile_options: runs[0].output.compile_options.clone(),
         },
         answer: answer(&runs[0], size),
         runs: Vec::new(),
         steps: Vec::new(),
+        phases: Vec::new(),
+        settings: BTreeMap::new(),
+        memory: None,
     };
     for (index, run) in runs.iter().enumerate() {
         add(&mut leg, index as u32 + 1, run);

@@ -7,7 +7,9 @@ mod doctor;
 mod folders;
 mod generate;
 mod import;
+mod leg;
 mod list;
+mod oltp;
 mod output;
 mod run;
 mod show;
@@ -53,6 +55,8 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
     match cli.command {
         None => run::run(cli.run, &*interrupt_flag()?),
         Some(Command::Run(Suite::Speedtest1(run))) => run::run(run, &*interrupt_flag()?),
+        Some(Command::Run(Suite::Oltp(args))) => oltp::run(&args, &*interrupt_flag()?),
+        Some(Command::Leg(args)) => leg::run(&args),
         Some(Command::Verify(args)) => verify::run(&args, &*interrupt_flag()?),
         Some(Command::Capture(args)) => capture::run(&args, &*interrupt_flag()?),
         Some(Command::Import(args)) => import::run(&args),
@@ -65,7 +69,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Completions { shell }) => generate::completions(shell),
         Some(Command::Schema) => generate::schema(),
         Some(Command::Launch(args)) => {
-            let error = crate::driver::process::launch(args.parent, args.cpu, &args.command);
+            let error = crate::driver::process::launch(args.parent, args.cpu, &args.groups, &args.command);
             let program = args.command.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
             Err(CannotMeasure(format!("{program}: can't be started: {error}")).into())
         }

@@ -1,8 +1,10 @@
 //! Writes results where the user wants them.
 
-use crate::cli::FormatArgs;
+use super::folders;
+use crate::cli::{FormatArgs, OutputArgs};
 use crate::export;
-use crate::record::{Record, format, store};
+use crate::record::store::{self, Destination};
+use crate::record::{Record, format};
 use crate::report;
 use anyhow::{Context, Result, bail};
 use std::io::Write;
@@ -82,4 +84,18 @@ pub fn record(record: &Record, formats: &FormatArgs) -> Result<()> {
         write(path, &(table.markdown() + &command))?;
     }
     Ok(())
+}
+
+/// Where the record goes.
+pub fn destination(output: &OutputArgs) -> Result<Destination> {
+    Ok(match (&output.record, output.no_record) {
+        (Some(path), _) if path.as_os_str() == "-" => {
+            bail!(
+                "--record -: a record is a file that grows while it runs; for standard output there is --json -"
+            )
+        }
+        (Some(path), _) => Destination::File { path: path.clone(), force: output.formats.force },
+        (None, true) => Destination::Nowhere,
+        (None, false) => Destination::Folder(folders::records()?),
+    })
 }

@@ -1,5 +1,6 @@
 //! `repro verify`.
 
+use super::oltp;
 use super::speedtest1::{self, Request};
 use super::{CannotMeasure, Exit, folders, output};
 use crate::cli::{PlaceArgs, VerifyArgs};
@@ -40,7 +41,10 @@ fn measure(
     measured: &mut Vec<Record>,
     interrupted: &AtomicBool,
 ) -> Result<Record> {
-    let workload = reference.about.parameters.clone();
+    if reference.about.suite == crate::suite::oltp::SUITE.name {
+        return measure_oltp(reference, args, interrupted);
+    }
+    let workload = reference.about.workload().map_err(anyhow::Error::msg)?;
     let place = PlaceArgs { temp_dir: args.temp_dir.clone(), ..PlaceArgs::default() };
     let mut request = Request::new(workload, &args.plan, &place, interrupted)?;
     request.quiet = args.quiet;
@@ -63,6 +67,22 @@ fn measure(
     }
     measured.push(record.clone());
     Ok(record)
+}
+
+fn measure_oltp(reference: &Reference, args: &VerifyArgs, interrupted: &AtomicBool) -> Result<Record> {
+    let mut parameters = reference.about.oltp().map_err(anyhow::Error::msg)?;
+    parameters.scale = args.scale.unwrap_or(parameters.scale);
+    let request = oltp::Request {
+        quiet: args.quiet,
+        runs: args.plan.runs.unwrap_or(1),
+        ..oltp::Request::new(parameters, args.temp_dir.as_deref(), interrupted)
+    };
+    oltp::check(&request)?;
+    let measured = oltp::measure(&request, &Destination::Folder(folders::records()?))?;
+    if let Some(path) = measured.path {
+        eprintln!("record: {}", path.display());
+    }
+    measured.failure.map_or(Ok(measured.record), Err)
 }
 
 fn publish(args: &VerifyArgs, reports: &[Report]) -> Result<()> {

@@ -1,6 +1,10 @@
 //! How work is done: processes are started, watched and ended here.
 
+pub mod cgroup;
 pub mod compile;
+pub mod engine;
 pub mod native;
+pub mod oltp;
+pub mod page_cache;
 pub mod process;
 pub mod variant;

@@ -182,6 +182,7 @@ pub fn run(
         arguments,
         environment: environment.into_iter().collect(),
         cpu: setting.cpu,
+        groups: Vec::new(),
         deadline: setting.deadline,
         launcher: setting.launcher,
     };

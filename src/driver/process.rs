@@ -1,5 +1,6 @@
 //! Runs one child process: its output stamped as it comes, a deadline, ^C passed on, nothing left behind.
 
+use super::cgroup;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -26,6 +27,8 @@ pub struct Job<'a> {
     pub environment: Vec<(String, OsString)>,
     /// The only CPU it may use.
     pub cpu: Option<usize>,
+    /// Files that take a process into a control group, to be entered before it becomes the program.
+    pub groups: Vec<PathBuf>,
     /// When it is ended by force.
     pub deadline: Duration,
     /// The `repro` executable, whose `launch` command ties the child's life to ours.
@@ -151,6 +154,9 @@ fn spawn(job: &Job, stdout: OwnedFd) -> io::Result<Child> {
     command.arg("launch").arg("--parent").arg(std::process::id().to_string());
     if let Some(cpu) = job.cpu {
         command.arg("--cpu").arg(cpu.to_string());
+    }
+    for file in &job.groups {
+        command.arg("--group").arg(file);
     }
     command.arg("--").arg(job.program).args(&job.arguments).envs(job.environment.iter().cloned());
     // A group of its own: ^C at the terminal reaches us alone, and we pass it on.
@@ -284,7 +290,7 @@ impl Usage {
 
 /// The other side of [`run`]: becomes the program, after it has asked the kernel to be killed with its
 /// parent and moved to its CPU. It returns only when that failed.
-pub fn launch(parent: u32, cpu: Option<usize>, command: &[OsString]) -> io::Error {
+pub fn launch(parent: u32, cpu: Option<usize>, groups: &[PathBuf], command: &[OsString]) -> io::Error {
     let prepare = || -> nix::Result<()> {
         nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
         if let Some(cpu) = cpu {
@@ -294,8 +300,11 @@ pub fn launch(parent: u32, cpu: Option<usize>, command: &[OsString]) -> io::Erro
         }
         Ok(())
     };
-    if let Err(error) = prepare() {
-        return error.into();
+    if let Err(error) = prepare()
+        .map_err(io::Error::from)
+        .and_then(|()| groups.iter().try_for_each(|file| cgroup::enter(file)))
+    {
+        return error;
     }
     if nix::unistd::getppid() != Pid::from_raw(parent as i32) {
         return io::Error::other("the parent has ended");

@@ -37,6 +37,8 @@ pub fn figures(leg: &Leg) -> Result<String, csv::Error> {
 /// Parameters that are no workload.
 pub fn about(record: &Record, leg: &Leg, name: &str) -> Result<String, String> {
     let parameters = serde_json::to_value(&record.parameters).and_then(serde_json::from_value::<Workload>);
+    let parameters = parameters.map_err(|error| error.to_string())?;
+    let parameters = toml::Table::try_from(parameters).map_err(|error| error.to_string())?;
     let conditions = grade::conditions(record);
     let open: Vec<&str> = conditions.iter().filter(|c| c.met != Some(true)).map(|c| c.what).collect();
     let grade = match open.is_empty() {
@@ -69,7 +71,7 @@ pub fn about(record: &Record, leg: &Leg, name: &str) -> Result<String, String> {
         },
         host: host(record),
         notes: vec![format!("made by: {}", record.program.command.join(" ")), grade],
-        parameters: parameters.map_err(|error| error.to_string())?,
+        parameters,
         tolerance: Tolerance::default(),
         claims: claims(),
     };

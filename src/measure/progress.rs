@@ -1,6 +1,5 @@
 //! What a person sees while it runs. On anything but a terminal it is silent.
 
-use crate::suite::StepKey;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -9,8 +8,8 @@ use std::time::{Duration, Instant};
 pub struct Progress {
     bar: ProgressBar,
     /// How far into a run each step begins, as learned from the run before.
-    learned: HashMap<StepKey, Duration>,
-    current: HashMap<StepKey, Duration>,
+    learned: HashMap<String, Duration>,
+    current: HashMap<String, Duration>,
     run_length: Option<Duration>,
     run_started: Instant,
     runs_after_this: u32,
@@ -55,8 +54,8 @@ impl Progress {
     }
 
     /// A step begins.
-    pub fn step_begins(&mut self, key: &StepKey, name: &str) {
-        self.current.insert(key.clone(), self.run_started.elapsed());
+    pub fn step_begins(&mut self, key: &str, name: &str) {
+        self.current.insert(key.to_string(), self.run_started.elapsed());
         let left = match (self.run_length, self.learned.get(key)) {
             (Some(length), Some(begins)) => {
                 let all = length.saturating_sub(*begins) + length * self.runs_after_this;

@@ -3,12 +3,12 @@
 //! They are apart from the types the program works with, so that either can change without the other.
 //! Facts that are only carried along (host, noise) stand in the file as they are.
 
-use super::{
-    Answer, BuildFacts, Engine, Leg, Origin, Plan, Probe, Program, Record, Resources, Run, Sample, Step,
-    Storage,
-};
+mod convert;
+
+use super::Record;
 use crate::environment::{Host, disk::Filesystem, noise};
 use crate::suite::StepKey;
+use crate::suite::oltp::Measure;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,7 +117,48 @@ pub struct LegFile {
     pub engine: EngineFile,
     pub answer: AnswerFile,
     pub runs: Vec<RunFile>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepFile>,
+    /// Phases of a workload.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseFile>,
+    /// Settings of the engine, read back from it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryFile>,
+}
+
+/// The memory of a leg that ran in a control group.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct MemoryFile {
+    /// Page cache included.
+    pub limit_bytes: u64,
+    pub mechanism: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_hits: Option<u64>,
+}
+
+/// One phase of a workload.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct PhaseFile {
+    pub name: String,
+    pub samples: Vec<PhaseSampleFile>,
+}
+
+/// What one run measured in a phase.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct PhaseSampleFile {
+    pub run: u32,
+    pub measure: Measure,
 }
 
 /// The SQLite that was measured.
@@ -132,6 +173,9 @@ pub struct EngineFile {
     pub source_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<BuildFile>,
+    /// As the engine lists them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compile_options: Vec<String>,
 }
 
 /// How an engine was built.
@@ -283,207 +327,4 @@ pub fn read(text: &str) -> Result<Record, String> {
 /// The JSON schema of a record file.
 pub fn schema() -> Value {
     schemars::schema_for!(RecordFile).to_value()
-}
-
-/// Conversions of structs whose fields have the same names and convert one by one.
-macro_rules! same_fields {
-    ($($domain:ident = $file:ident { $($field:ident),* };)*) => {$(
-        impl From<$domain> for $file {
-            fn from(from: $domain) -> Self {
-                $file { $($field: from.$field),* }
-            }
-        }
-        impl From<$file> for $domain {
-            fn from(from: $file) -> Self {
-                $domain { $($field: from.$field),* }
-            }
-        }
-    )*};
-}
-
-same_fields! {
-    Program = ProgramFile { version, revision, command };
-    Plan = PlanFile { warmup, runs, until, max_runs, cooldown_ms, cpu };
-    Storage = StorageFile { directory, filesystem };
-    BuildFacts = BuildFile { pinned, origin, sources, command, compiler, executable };
-    Resources = ResourcesFile { user_us, system_us, peak_memory_bytes, voluntary_switches, involuntary_switches, major_faults };
-    Sample = SampleFile { run, reported_ms, observed_ns };
-    Probe = ProbeFile { name, command, completed, stopped_in, message };
-}
-
-fn each<A: Into<B>, B>(from: Vec<A>) -> Vec<B> {
-    from.into_iter().map(Into::into).collect()
-}
-
-impl From<Record> for RecordFile {
-    fn from(record: Record) -> Self {
-        RecordFile {
-            schema: SCHEMA,
-            suite: record.suite,
-            program: record.program.into(),
-            imported: match record.origin {
-                Origin::Measured => None,
-                Origin::Imported { file, lines } => {
-                    Some(ImportedFile { file, first_line: lines.0, last_line: lines.1 })
-                }
-            },
-            started: record.started,
-            finished: record.finished,
-            partial: record.partial,
-            parameters: record.parameters,
-            plan: record.plan.into(),
-            host: record.host,
-            before: record.before,
-            after: record.after,
-            storage: record.storage.map(Into::into),
-            legs: each(record.legs),
-            probes: each(record.probes),
-        }
-    }
-}
-
-impl From<RecordFile> for Record {
-    fn from(file: RecordFile) -> Self {
-        Record {
-            suite: file.suite,
-            program: file.program.into(),
-            origin: match file.imported {
-                None => Origin::Measured,
-                Some(from) => Origin::Imported { file: from.file, lines: (from.first_line, from.last_line) },
-            },
-            started: file.started,
-            finished: file.finished,
-            partial: file.partial,
-            parameters: file.parameters,
-            plan: file.plan.into(),
-            host: file.host,
-            before: file.before,
-            after: file.after,
-            storage: file.storage.map(Into::into),
-            legs: each(file.legs),
-            probes: each(file.probes),
-        }
-    }
-}
-
-impl From<Leg> for LegFile {
-    fn from(leg: Leg) -> Self {
-        LegFile {
-            name: leg.name,
-            engine: leg.engine.into(),
-            answer: leg.answer.into(),
-            runs: each(leg.runs),
-            steps: each(leg.steps),
-        }
-    }
-}
-
-impl From<LegFile> for Leg {
-    fn from(file: LegFile) -> Self {
-        Leg {
-            name: file.name,
-            engine: file.engine.into(),
-            answer: file.answer.into(),
-            runs: each(file.runs),
-            steps: each(file.steps),
-        }
-    }
-}
-
-impl From<Engine> for EngineFile {
-    fn from(engine: Engine) -> Self {
-        EngineFile {
-            name: engine.name,
-            sqlite_version: engine.sqlite_version,
-            source_id: engine.source_id,
-            build: engine.build.map(Into::into),
-        }
-    }
-}
-
-impl From<EngineFile> for Engine {
-    fn from(file: EngineFile) -> Self {
-        Engine {
-            name: file.name,
-            sqlite_version: file.sqlite_version,
-            source_id: file.source_id,
-            build: file.build.map(Into::into),
-        }
-    }
-}
-
-impl From<Answer> for AnswerFile {
-    fn from(answer: Answer) -> Self {
-        match answer {
-            Answer::Right(hash) => AnswerFile::Right { hash },
-            Answer::Wrong { found, expected } => AnswerFile::Wrong { hash: found, expected },
-            Answer::Unknown(hash) => AnswerFile::Unknown { hash },
-            Answer::NotChecked(reason) => AnswerFile::NotChecked { reason },
-        }
-    }
-}
-
-impl From<AnswerFile> for Answer {
-    fn from(file: AnswerFile) -> Self {
-        match file {
-            AnswerFile::Right { hash } => Answer::Right(hash),
-            AnswerFile::Wrong { hash, expected } => Answer::Wrong { found: hash, expected },
-            AnswerFile::Unknown { hash } => Answer::Unknown(hash),
-            AnswerFile::NotChecked { reason } => Answer::NotChecked(reason),
-        }
-    }
-}
-
-impl From<Run> for RunFile {
-    fn from(run: Run) -> Self {
-        RunFile {
-            number: run.number,
-            warmup: run.warmup,
-            rejected: run.rejected,
-            flags: run.flags,
-            total_ms: run.total_ms,
-            wall_ns: run.wall_ns,
-            resources: run.resources.map(Into::into),
-            noise: run.noise,
-            statistics: run.statistics,
-        }
-    }
-}
-
-impl From<RunFile> for Run {
-    fn from(file: RunFile) -> Self {
-        Run {
-            number: file.number,
-            warmup: file.warmup,
-            rejected: file.rejected,
-            flags: file.flags,
-            total_ms: file.total_ms,
-            wall_ns: file.wall_ns,
-            resources: file.resources.map(Into::into),
-            noise: file.noise,
-            statistics: file.statistics,
-        }
-    }
-}
-
-impl From<Step> for StepFile {
-    fn from(step: Step) -> Self {
-        StepFile {
-            testset: step.key.testset,
-            number: step.key.number,
-            occurrence: step.key.occurrence,
-            name: step.name,
-            samples: each(step.samples),
-        }
-    }
-}
-
-impl From<StepFile> for Step {
-    fn from(file: StepFile) -> Self {
-        Step {
-            key: StepKey { testset: file.testset, number: file.number, occurrence: file.occurrence },
-            name: file.name,
-            samples: each(file.samples),
-        }
-    }
 }

@@ -8,6 +8,7 @@ pub mod store;
 use crate::environment::{Host, disk::Filesystem, noise};
 use crate::stats::Summary;
 use crate::suite::StepKey;
+use crate::suite::oltp::Measure;
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -107,8 +108,27 @@ pub struct Leg {
     pub answer: Answer,
     /// Runs in order.
     pub runs: Vec<Run>,
-    /// Steps in the order they ran.
+    /// Timed lines in the order they ran.
     pub steps: Vec<Step>,
+    /// Phases of a workload in the order they ran.
+    pub phases: Vec<Phase>,
+    /// Settings of the engine, read back from it.
+    pub settings: BTreeMap<String, String>,
+    /// The memory that the leg was confined to.
+    pub memory: Option<Memory>,
+}
+
+/// The memory of a leg that ran in a control group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    /// Limit, page cache included, bytes.
+    pub limit_bytes: u64,
+    /// What set it: `cgroup v1`, `cgroup v2` or `systemd scope`.
+    pub mechanism: String,
+    /// The most that was charged, bytes.
+    pub peak_bytes: Option<u64>,
+    /// How often the limit was hit.
+    pub limit_hits: Option<u64>,
 }
 
 /// The SQLite that was measured.
@@ -122,6 +142,8 @@ pub struct Engine {
     pub source_id: Option<String>,
     /// How it was built; `None` when unknown.
     pub build: Option<BuildFacts>,
+    /// What `PRAGMA compile_options` said, where it was asked.
+    pub compile_options: Vec<String>,
 }
 
 /// How an engine was built.
@@ -228,6 +250,24 @@ pub struct Sample {
     pub observed_ns: Option<u64>,
 }
 
+/// One phase of a workload and its samples.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    /// Such as `select-primary-key`.
+    pub name: String,
+    /// One of each run that came so far.
+    pub samples: Vec<PhaseSample>,
+}
+
+/// What one run measured in a phase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseSample {
+    /// Number of the run.
+    pub run: u32,
+    /// The measure.
+    pub measure: Measure,
+}
+
 /// A run of another build.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
@@ -288,6 +328,15 @@ impl Leg {
         samples.filter_map(|sample| sample.observed_ns).map(|ns| ns as f64 / 1e6).collect()
     }
 
+    /// The measures of a phase in the counted runs.
+    pub fn measures(&self, phase: &str) -> Vec<&Measure> {
+        let counted = self.counted();
+        let phase = self.phases.iter().find(|candidate| candidate.name == phase);
+        let samples =
+            phase.iter().flat_map(|phase| &phase.samples).filter(|sample| counted.contains(&sample.run));
+        samples.map(|sample| &sample.measure).collect()
+    }
+
     /// The step of this key.
     pub fn step(&self, key: &StepKey) -> Option<&Step> {
         self.steps.iter().find(|step| step.key == *key)
@@ -313,7 +362,7 @@ impl Record {
     /// The run that breaks the rule.
     pub fn check(&self) -> Result<(), String> {
         for leg in &self.legs {
-            for run in leg.runs.iter().filter(|run| run.rejected.is_none()) {
+            for run in leg.runs.iter().filter(|run| run.rejected.is_none() && !leg.steps.is_empty()) {
                 let samples = leg.steps.iter().flat_map(|step| &step.samples).filter(|s| s.run == run.number);
                 let sum: i64 = samples.map(|sample| sample.reported_ms).sum();
                 if run.total_ms != Some(sum) {

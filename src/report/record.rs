@@ -3,41 +3,90 @@
 use super::table::{Table, left, ms, percent, right, seconds};
 use crate::record::{Answer, CLOCK_ERROR_MS, Leg, Origin, Record, Run, clock_error_of_sum};
 use crate::stats::{self, Summary, summary};
+use crate::suite::oltp::Measure;
 
-/// The table of the first leg.
+/// The table of a record.
 pub fn table(record: &Record) -> Table {
-    let mut table = Table {
-        head: Vec::new(),
-        columns: vec![
-            left("step"),
-            left("name"),
-            right("median ms"),
-            right("95 % interval"),
-            right("min"),
-            right("max"),
-            right("observed"),
-        ],
-        rows: Vec::new(),
-        notes: Vec::new(),
+    let mut table = match record.legs.first() {
+        None => Table { head: Vec::new(), columns: Vec::new(), rows: Vec::new(), notes: Vec::new() },
+        Some(_) if record.legs.iter().any(|leg| !leg.phases.is_empty()) => phases(record),
+        Some(leg) => steps(leg),
     };
-    let Some(leg) = record.legs.first() else { return table };
-    table.head = head(record, leg);
+    table.head = record.legs.first().map_or_else(Vec::new, |leg| head(record, leg));
+    table.notes = notes(record);
+    table
+}
+
+/// Timed lines under their testsets, and TOTAL.
+fn steps(leg: &Leg) -> Table {
+    let columns = vec![
+        left("step"),
+        left("name"),
+        right("median ms"),
+        right("95 % interval"),
+        right("min"),
+        right("max"),
+        right("observed"),
+    ];
+    let mut rows = Vec::new();
     let mut testset = "";
     for step in &leg.steps {
         if step.key.testset != testset {
             testset = &step.key.testset;
-            table.rows.push(testset_row(leg, testset));
+            rows.push(testset_row(leg, testset));
         }
         let reported = Summary::of(&leg.reported(step), CLOCK_ERROR_MS);
         let observed = stats::median(&leg.observed(step));
         let observed = observed.map_or(String::new(), |value| format!("{value:.2}"));
         let number = step.key.to_string().replacen(testset, "", 1).trim_start_matches('/').to_string();
-        table.rows.push(row(format!("  {number}"), step.name.clone(), reported, observed));
+        rows.push(row(format!("  {number}"), step.name.clone(), reported, observed));
     }
-    let total = leg.total();
-    table.rows.push(row("TOTAL".to_string(), "all rows".to_string(), total, String::new()));
-    table.notes = notes(record, leg);
-    table
+    rows.push(row("TOTAL".to_string(), "all rows".to_string(), leg.total(), String::new()));
+    Table { head: Vec::new(), columns, rows, notes: Vec::new() }
+}
+
+/// Phases under their legs: the first counted run of each; all of them are in the record.
+fn phases(record: &Record) -> Table {
+    let columns = vec![
+        left("phase"),
+        right("operations"),
+        right("per second"),
+        right("p50 µs"),
+        right("p95"),
+        right("p99"),
+        right("p999"),
+        right("max"),
+        right("read MB"),
+        right("WAL MB"),
+        right("errors"),
+    ];
+    let mut rows = Vec::new();
+    for leg in &record.legs {
+        rows.push(vec![leg.name.clone()]);
+        for phase in &leg.phases {
+            rows.extend(leg.measures(&phase.name).first().map(|measure| phase_row(&phase.name, measure)));
+        }
+    }
+    Table { head: Vec::new(), columns, rows, notes: Vec::new() }
+}
+
+fn phase_row(name: &str, measure: &Measure) -> Vec<String> {
+    let us = |ns: u64| format!("{:.1}", ns as f64 / 1000.0);
+    let mb = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
+    let latency = &measure.latency;
+    vec![
+        format!("  {name}"),
+        measure.operations.to_string(),
+        measure.rate().map_or(String::new(), |rate| format!("{rate:.0}")),
+        us(latency.p50_ns),
+        us(latency.p95_ns),
+        us(latency.p99_ns),
+        us(latency.p999_ns),
+        us(latency.max_ns),
+        measure.read_bytes.map_or(String::new(), mb),
+        mb(measure.wal_bytes),
+        measure.errors.values().sum::<u64>().to_string(),
+    ]
 }
 
 fn row(key: String, name: String, summary: Option<Summary>, observed: String) -> Vec<String> {
@@ -110,21 +159,38 @@ fn answer(answer: &Answer) -> String {
     }
 }
 
-fn notes(record: &Record, leg: &Leg) -> Vec<String> {
+fn notes(record: &Record) -> Vec<String> {
+    let mut notes: Vec<String> = record.partial.iter().map(|reason| format!("PARTIAL: {reason}")).collect();
+    notes.extend(record.legs.iter().flat_map(leg_notes));
+    notes
+}
+
+fn leg_notes(leg: &Leg) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(reason) = &record.partial {
-        notes.push(format!("PARTIAL: {reason}"));
-    }
-    if let Some(total) = leg.total() {
-        notes.push(total_line(&total));
-    }
-    notes.extend(leg.runs.iter().filter_map(|run| {
-        run.rejected.as_ref().map(|why| format!("run {} does not count: {why}", run.number))
+    notes.extend(leg.total().map(|total| total_line(&total)));
+    notes.extend(leg.memory.as_ref().map(|memory| {
+        let peak = memory
+            .peak_bytes
+            .map_or(String::new(), |peak| format!(", at most {:.1} MB used", peak as f64 / 1e6));
+        format!(
+            "{}: {:.1} MB of memory by {}{peak}",
+            leg.name,
+            memory.limit_bytes as f64 / 1e6,
+            memory.mechanism
+        )
     }));
     for run in &leg.runs {
+        notes.extend(run.rejected.as_ref().map(|why| format!("run {} does not count: {why}", run.number)));
         notes.extend(run.flags.iter().map(|flag| format!("run {}: {flag}", run.number)));
     }
     notes.extend(outliers(leg));
+    for phase in &leg.phases {
+        let checks =
+            phase.samples.iter().flat_map(|sample| &sample.measure.checks).filter(|check| !check.holds());
+        notes.extend(checks.map(|c| {
+            format!("{} {}: WRONG: {} is {}, not {}", leg.name, phase.name, c.what, c.found, c.expected)
+        }));
+    }
     notes
 }
 

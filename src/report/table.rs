@@ -37,7 +37,7 @@ impl Table {
     pub fn terminal(&self) -> String {
         let mut table = comfy_table::Table::new();
         table.load_style(presets::NOTHING).set_header(self.columns.iter().map(|column| column.name));
-        table.add_rows(&self.rows);
+        table.add_rows(self.rows.iter().map(|row| self.padded(row)));
         for (index, column) in self.columns.iter().enumerate() {
             if let (true, Some(cells)) = (column.right, table.column_mut(index)) {
                 cells.set_cell_alignment(CellAlignment::Right);
@@ -46,6 +46,13 @@ impl Table {
         let grid: Vec<String> = table.lines().map(|line| line.trim_end().to_string()).collect();
         let body = if self.rows.is_empty() { Vec::new() } else { grid };
         paragraphs([&self.head, &body, &self.notes], "\n")
+    }
+
+    /// A heading within the table has its first cell only.
+    fn padded(&self, row: &[String]) -> Vec<String> {
+        let mut cells = row.to_vec();
+        cells.resize(self.columns.len(), String::new());
+        cells
     }
 
     /// For a page.
@@ -57,7 +64,7 @@ impl Table {
             body.push(line(self.columns.iter().map(|column| column.name.to_string()).collect()));
             let rule = |column: &Column| if column.right { "---:" } else { "---" }.to_string();
             body.push(line(self.columns.iter().map(rule).collect()));
-            body.extend(self.rows.iter().map(|row| line(row.iter().map(escape).collect())));
+            body.extend(self.rows.iter().map(|row| line(self.padded(row).iter().map(escape).collect())));
         }
         let list = |lines: &[String]| lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>();
         paragraphs([&list(&self.head), &body, &list(&self.notes)], "\n")

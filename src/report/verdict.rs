@@ -1,7 +1,7 @@
 //! The verdicts of a reference.
 
 use super::table::{Table, left, ms, right};
-use crate::verify::verdict::{FigureJudgement, Report};
+use crate::verify::verdict::{FigureJudgement, Report, Verdict};
 
 /// Figures with their verdicts; work, claims and the sum of it around them.
 pub fn table(report: &Report) -> Table {
@@ -10,8 +10,9 @@ pub fn table(report: &Report) -> Table {
         columns: vec![
             left("step"),
             left("name"),
-            right("published ms"),
-            right("here ms"),
+            right("published"),
+            right("here"),
+            left("unit"),
             right("95 % interval"),
             right("here / published"),
             right("/ machine factor"),
@@ -24,13 +25,19 @@ pub fn table(report: &Report) -> Table {
 
 fn row(figure: &FigureJudgement) -> Vec<String> {
     let ratio = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
+    let number = |value: f64| match figure.unit {
+        "ms" if value < 10.0 && value.fract() != 0.0 => format!("{value:.3}"),
+        "ms" => ms(value),
+        _ => format!("{value:.0}"),
+    };
     let interval =
-        figure.interval_ms.map_or(String::new(), |(low, high)| format!("{}–{}", ms(low), ms(high)));
+        figure.interval.map_or(String::new(), |(low, high)| format!("{}–{}", number(low), number(high)));
     vec![
         figure.key.clone(),
         figure.name.clone(),
-        ms(figure.published_ms),
-        figure.measured_ms.map_or(String::new(), ms),
+        number(figure.published),
+        figure.measured.map_or(String::new(), number),
+        figure.unit.to_string(),
         interval,
         ratio(figure.ratio),
         ratio(figure.relative),
@@ -66,26 +73,28 @@ fn head(report: &Report) -> Vec<String> {
     if !unknown.is_empty() {
         head.push(format!("not known: {}", unknown.join("; ")));
     }
-    if let Some(factor) = report.machine_factor {
+    for factor in &report.factors {
         let rank =
-            report.rank_correlation.map_or(String::new(), |rank| format!(", rank correlation {rank:.2}"));
+            factor.rank_correlation.map_or(String::new(), |rank| format!(", rank correlation {rank:.2}"));
         let strict = if report.strict { ", strict" } else { "" };
         head.push(format!(
-            "machine factor {factor:.2} over {} runs, tolerance {}×{rank}{strict}",
-            report.runs, report.tolerance
+            "machine factor of {}: {:.2} over {} runs, tolerance {}×{rank}{strict}",
+            factor.group, factor.value, report.runs, report.tolerance
         ));
     }
     head
 }
 
 fn notes(report: &Report) -> Vec<String> {
-    let decided = |figure: &&FigureJudgement| figure.verdict != crate::verify::Verdict::Reproduced;
-    let mut notes: Vec<String> = report
-        .figures
-        .iter()
-        .filter(decided)
-        .map(|f| format!("{:14}  {}: {}", f.verdict, f.key, f.reason))
-        .collect();
+    let mut notes: Vec<String> = Vec::new();
+    let mut open: Vec<&FigureJudgement> =
+        report.figures.iter().filter(|f| f.verdict != Verdict::Reproduced).collect();
+    while let Some(first) = open.first().copied() {
+        let (alike, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|f| f.reason == first.reason);
+        let subject = if alike.len() > 2 { format!("{} figures", alike.len()) } else { keys(&alike) };
+        notes.push(format!("{:14}  {subject}: {}", first.verdict, first.reason));
+        open = others;
+    }
     for claim in &report.claims {
         notes.push(format!("{:14}  {} ({})", claim.verdict, claim.subject, claim.reason));
     }
@@ -94,4 +103,8 @@ fn notes(report: &Report) -> Vec<String> {
         "{reproduced} reproduced, {differs} differ, {missing} missing, {not_comparable} not comparable"
     ));
     notes
+}
+
+fn keys(figures: &[&FigureJudgement]) -> String {
+    figures.iter().map(|figure| figure.key.as_str()).collect::<Vec<_>>().join(" and ")
 }

@@ -41,6 +41,18 @@ pub fn of_median(samples: &[f64]) -> Option<Interval> {
     of_statistic(samples, &[], |resample, _| median(resample))
 }
 
+/// The interval of a rate that was measured in slices of (work, time): all work over all time.
+pub fn of_rate(slices: &[(f64, f64)]) -> Option<Interval> {
+    let positions: Vec<f64> = (0..slices.len()).map(|i| i as f64).collect();
+    of_statistic(&positions, &[], |resample, _| {
+        let (work, time) = resample
+            .iter()
+            .map(|i| slices[*i as usize])
+            .fold((0.0, 0.0), |sum, s| (sum.0 + s.0, sum.1 + s.1));
+        Some(work / time)
+    })
+}
+
 /// The interval of median(a) / median(b) for samples that are not paired.
 pub fn of_ratio_of_medians(a: &[f64], b: &[f64]) -> Option<Interval> {
     if b.len() < FEWEST_SAMPLES {
@@ -95,6 +107,14 @@ mod tests {
         let interval = of_median(&samples).unwrap();
         assert_eq!(of_median(&samples), Some(interval));
         assert!(interval.contains(50.0) && interval.low > 30.0 && interval.high < 70.0, "{interval:?}");
+    }
+
+    #[test]
+    fn a_rate_weighs_its_slices() {
+        let slices = [(10.0, 1.0), (10.0, 1.0), (10.0, 1.0), (10.0, 1.0), (1.0, 6.0)];
+        let interval = of_rate(&slices).unwrap();
+        assert!(interval.contains(4.1) && interval.high == 10.0, "{interval:?}");
+        assert_eq!(of_rate(&slices[..4]), None);
     }
 
     #[test]

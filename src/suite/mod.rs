@@ -3,6 +3,8 @@
 //! A suite is data: its steps, parameters and expected answers. Nothing in this module starts a
 //! process, reads a clock or touches a file.
 
+pub mod oltp;
+pub mod parse;
 pub mod speedtest1;
 
 use std::fmt;
@@ -67,4 +69,4 @@ pub struct Suite {
 }
 
 /// Every suite that exists.
-pub const SUITES: &[Suite] = &[speedtest1::SUITE];
+pub const SUITES: &[Suite] = &[speedtest1::SUITE, oltp::SUITE];

@@ -1,8 +1,9 @@
 //! Claims: sentences of a publication that can be tested on any machine.
 
-use super::reference::FigureKey;
+use super::measured::{self, Values};
+use super::reference::{FigureKey, Metric};
 use super::verdict::{Judgement, Verdict};
-use crate::record::{CLOCK_ERROR_MS, Leg, Record};
+use crate::record::{Leg, Record};
 use crate::stats::{Ratio, median};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -75,6 +76,28 @@ pub enum Test {
         /// The group.
         steps: Vec<Key>,
     },
+    /// A figure lies within bounds, in ms or operations per second, one of which may be absent.
+    Bound {
+        /// The figure.
+        figure: Key,
+        /// Lower bound.
+        #[serde(default)]
+        at_least: Option<f64>,
+        /// Upper bound.
+        #[serde(default)]
+        at_most: Option<f64>,
+    },
+    /// From one leg to the other, the rate of this phase falls by the smallest factor of all.
+    SlowsLeast {
+        /// The phase.
+        phase: String,
+        /// The leg with the higher rates.
+        from: String,
+        /// The leg with the lower rates.
+        to: String,
+        /// All phases to compare it with.
+        phases: Vec<String>,
+    },
     /// A build of the tool with other flags stops in a testset.
     BuildStops {
         /// Name of the build, such as `without-rtree`.
@@ -94,6 +117,14 @@ pub enum Quantity {
     TotalMinusSum,
     /// Testsets in a run.
     Testsets,
+    /// Answers of a workload that are wrong.
+    WrongAnswers,
+    /// Reads in a hundred operations of the mixed phase, rounded.
+    MixedReads,
+    /// Updates in a hundred operations of the mixed phase, rounded.
+    MixedUpdates,
+    /// Inserts in a hundred operations of the mixed phase, rounded.
+    MixedInserts,
 }
 
 /// A [`FigureKey`] as TOML spells it.
@@ -120,8 +151,9 @@ impl Claim {
     pub fn check(&self) -> Result<(), String> {
         let positive = |bound: &Option<f64>| bound.is_none_or(|value| value > 0.0 && value.is_finite());
         match &self.test {
-            Test::Ratio { at_least: None, at_most: None, .. } => {
-                Err("a ratio needs at_least or at_most".to_string())
+            Test::Ratio { at_least: None, at_most: None, .. }
+            | Test::Bound { at_least: None, at_most: None, .. } => {
+                Err("at_least or at_most is needed".to_string())
             }
             Test::Ratio { at_least, at_most, .. } if !positive(at_least) || !positive(at_most) => {
                 Err("bounds of a ratio are above 0".to_string())
@@ -142,62 +174,51 @@ impl Claim {
         }
     }
 
-    /// Evaluates the claim on a leg of a record.
-    pub fn judge(&self, record: &Record, leg: &Leg) -> Judgement {
+    /// Evaluates the claim on a record.
+    pub fn judge(&self, record: &Record) -> Judgement {
         let (verdict, reason) = match &self.test {
             Test::Ratio { numerator, denominator, at_least, at_most } => judge_ratio(
-                leg,
+                record,
                 numerator,
                 denominator,
                 at_least.unwrap_or(0.0),
                 at_most.unwrap_or(f64::INFINITY),
             ),
-            Test::Value { quantity, equals } => judge_value(leg, *quantity, *equals),
-            Test::Flat { steps, within } => judge_flat(leg, steps, *within),
-            Test::Ordered { steps } => judge_order(leg, steps),
+            Test::Bound { figure, at_least, at_most } => judge_bound(record, figure, *at_least, *at_most),
+            Test::SlowsLeast { phase, from, to, phases } => judge_least(record, phase, from, to, phases),
+            Test::Value { quantity, equals } => judge_value(record, *quantity, *equals),
+            Test::Flat { steps, within } => judge_flat(record, steps, *within),
+            Test::Ordered { steps } => judge_order(record, steps),
             Test::AmongSlowest { step, of_slowest, steps } => {
-                judge_rank(leg, step, *of_slowest, steps, false)
+                judge_rank(record, step, *of_slowest, steps, false)
             }
-            Test::AmongFastest { step, of_fastest, steps } => judge_rank(leg, step, *of_fastest, steps, true),
+            Test::AmongFastest { step, of_fastest, steps } => {
+                judge_rank(record, step, *of_fastest, steps, true)
+            }
             Test::BuildStops { build, testset } => judge_build(record, build, testset),
         };
         Judgement { subject: format!("{}: {}", self.id, self.text), verdict, reason }
     }
 }
 
-/// Times of a step in each counted run, ms; observed ones where all are known, for they are finer than a
-/// millisecond.
-fn times(leg: &Leg, key: &Key) -> Option<(Vec<f64>, f64)> {
-    let values = match &key.0 {
-        FigureKey::Total => (leg.totals(), leg.total_error()),
-        FigureKey::Step(key) => {
-            let step = leg.step(key)?;
-            let (reported, observed) = (leg.reported(step), leg.observed(step));
-            if observed.len() == reported.len() { (observed, 0.0) } else { (reported, CLOCK_ERROR_MS) }
-        }
-    };
-    (!values.0.is_empty()).then_some(values)
-}
-
 fn missing(key: &Key) -> (Verdict, String) {
     (Verdict::Missing, format!("the record has no sample of {}", key.0))
 }
 
-/// The ratio of two steps run by run.
-fn ratio(leg: &Leg, top: &Key, bottom: &Key) -> Result<Ratio, (Verdict, String)> {
-    let (a, a_error) = times(leg, top).ok_or_else(|| missing(top))?;
-    let (b, b_error) = times(leg, bottom).ok_or_else(|| missing(bottom))?;
-    let below =
-        || (Verdict::NotComparable, format!("{} or {} is below the clock's resolution", top.0, bottom.0));
-    if a_error > 0.0 || b_error > 0.0 {
-        return Ratio::of_medians(&a, a_error, &b, b_error).ok_or_else(below);
-    }
-    let pairs: Vec<(f64, f64)> = a.into_iter().zip(b).collect();
-    Ratio::of_pairs(&pairs).ok_or_else(below)
+fn values(record: &Record, key: &Key) -> Result<Values, (Verdict, String)> {
+    measured::finest(record, &key.0).ok_or_else(|| missing(key))
 }
 
-fn judge_ratio(leg: &Leg, top: &Key, bottom: &Key, low: f64, high: f64) -> (Verdict, String) {
-    match ratio(leg, top, bottom) {
+/// The ratio of two figures of the record.
+fn ratio(record: &Record, top: &Key, bottom: &Key) -> Result<Ratio, (Verdict, String)> {
+    let (a, b) = (values(record, top)?, values(record, bottom)?);
+    measured::ratio(&a, &b).ok_or_else(|| {
+        (Verdict::NotComparable, format!("{} or {} is below the clock's resolution", top.0, bottom.0))
+    })
+}
+
+fn judge_ratio(record: &Record, top: &Key, bottom: &Key, low: f64, high: f64) -> (Verdict, String) {
+    match ratio(record, top, bottom) {
         Err(reason) => reason,
         Ok(ratio) => {
             let bound = match (low > 0.0, high.is_finite()) {
@@ -213,6 +234,45 @@ fn judge_ratio(leg: &Leg, top: &Key, bottom: &Key, low: f64, high: f64) -> (Verd
     }
 }
 
+fn judge_bound(record: &Record, key: &Key, at_least: Option<f64>, at_most: Option<f64>) -> (Verdict, String) {
+    let Some((value, interval)) = values(record, key).ok().and_then(|values| values.estimate()) else {
+        return missing(key);
+    };
+    let found = Ratio { value, interval };
+    let bound = [at_least.map(|b| format!("at least {b}")), at_most.map(|b| format!("at most {b}"))];
+    let bound: Vec<String> = bound.into_iter().flatten().collect();
+    let verdict =
+        Verdict::within(&found, at_least.unwrap_or(f64::NEG_INFINITY), at_most.unwrap_or(f64::INFINITY));
+    (verdict, format!("{} is {}; claimed: {}", key.0, show(&found), bound.join(", ")))
+}
+
+/// The fall of each phase, and whether the interval of this one lies below that of every other.
+fn judge_least(record: &Record, phase: &str, from: &str, to: &str, phases: &[String]) -> (Verdict, String) {
+    let rate = |leg: &str, phase: &str| {
+        Key(FigureKey::Phase { leg: leg.to_string(), phase: phase.to_string(), metric: Metric::Rate })
+    };
+    let mut falls = Vec::new();
+    for name in phases {
+        match ratio(record, &rate(from, name), &rate(to, name)) {
+            Ok(ratio) => falls.push((name.as_str(), ratio)),
+            Err(reason) => return reason,
+        }
+    }
+    let reasons: Vec<String> = falls.iter().map(|(name, fall)| format!("{name} {}", show(fall))).collect();
+    let ends = |ratio: &Ratio| ratio.interval.map_or((ratio.value, ratio.value), |i| (i.low, i.high));
+    let Some(own) = falls.iter().find(|(name, _)| *name == phase).map(|(_, fall)| ends(fall)) else {
+        return (Verdict::Missing, format!("{phase} is not one of the phases"));
+    };
+    let others: Vec<(f64, f64)> =
+        falls.iter().filter(|(name, _)| *name != phase).map(|(_, fall)| ends(fall)).collect();
+    let verdict = match () {
+        () if others.iter().all(|other| own.1 < other.0) => Verdict::Reproduced,
+        () if others.iter().any(|other| own.0 > other.1) => Verdict::Differs,
+        () => Verdict::NotComparable,
+    };
+    (verdict, format!("the rates fall by {}", reasons.join(", ")))
+}
+
 /// A ratio with its interval, or the remark that there is none.
 pub fn show(ratio: &Ratio) -> String {
     match ratio.interval {
@@ -221,26 +281,55 @@ pub fn show(ratio: &Ratio) -> String {
     }
 }
 
-fn judge_value(leg: &Leg, quantity: Quantity, equals: i64) -> (Verdict, String) {
-    let found = match quantity {
-        Quantity::Errors => leg.runs.iter().filter(|run| run.rejected.is_some()).count() as i64,
-        Quantity::TotalMinusSum => match largest_total_error(leg) {
-            Some(distance) => distance,
-            None => return (Verdict::Missing, "no run has a TOTAL".to_string()),
-        },
-        Quantity::Testsets => {
-            let mut names: Vec<&str> = leg.steps.iter().map(|step| step.key.testset.as_str()).collect();
-            names.dedup();
-            names.len() as i64
-        }
+fn judge_value(record: &Record, quantity: Quantity, equals: i64) -> (Verdict, String) {
+    let Some(found) = count(record, quantity) else {
+        return (Verdict::Missing, "the record does not say".to_string());
     };
     let what = match quantity {
         Quantity::Errors => "failed or rejected runs",
         Quantity::TotalMinusSum => "ms between TOTAL and the sum of its rows, at most",
         Quantity::Testsets => "testsets in a run",
+        Quantity::WrongAnswers => "wrong answers",
+        Quantity::MixedReads => "reads in a hundred mixed operations",
+        Quantity::MixedUpdates => "updates in a hundred mixed operations",
+        Quantity::MixedInserts => "inserts in a hundred mixed operations",
     };
     let verdict = if found == equals { Verdict::Reproduced } else { Verdict::Differs };
-    (verdict, format!("{found} {what}, in {} runs; claimed: {equals}", leg.runs.len()))
+    let runs: usize = record.legs.iter().map(|leg| leg.runs.len()).sum();
+    (verdict, format!("{found} {what}, in {runs} runs; claimed: {equals}"))
+}
+
+fn count(record: &Record, quantity: Quantity) -> Option<i64> {
+    let runs = record.legs.iter().flat_map(|leg| &leg.runs);
+    let measures = || {
+        record
+            .legs
+            .iter()
+            .flat_map(|leg| &leg.phases)
+            .flat_map(|phase| &phase.samples)
+            .map(|sample| &sample.measure)
+    };
+    let mixed = |names: [&str; 2]| {
+        let measure = record.legs.iter().flat_map(|leg| leg.measures("mixed")).next()?;
+        let some: u64 = names.iter().filter_map(|name| measure.counts.get(*name)).sum();
+        Some((some as f64 * 100.0 / measure.operations.max(1) as f64).round() as i64)
+    };
+    match quantity {
+        Quantity::Errors => Some(runs.filter(|run| run.rejected.is_some()).count() as i64),
+        Quantity::TotalMinusSum => record.legs.iter().filter_map(largest_total_error).max(),
+        Quantity::Testsets => {
+            let mut names: Vec<&str> =
+                record.legs.first()?.steps.iter().map(|step| step.key.testset.as_str()).collect();
+            names.dedup();
+            Some(names.len() as i64)
+        }
+        Quantity::WrongAnswers => {
+            Some(measures().flat_map(|measure| &measure.checks).filter(|check| !check.holds()).count() as i64)
+        }
+        Quantity::MixedReads => mixed(["found", "not found"]),
+        Quantity::MixedUpdates => mixed(["updates", ""]),
+        Quantity::MixedInserts => mixed(["inserts", ""]),
+    }
 }
 
 fn largest_total_error(leg: &Leg) -> Option<i64> {
@@ -251,11 +340,11 @@ fn largest_total_error(leg: &Leg) -> Option<i64> {
     leg.runs.iter().filter_map(distance).max()
 }
 
-fn judge_flat(leg: &Leg, steps: &[Key], within: f64) -> (Verdict, String) {
+fn judge_flat(record: &Record, steps: &[Key], within: f64) -> (Verdict, String) {
     let mut medians = Vec::new();
     for key in steps {
-        match times(leg, key).and_then(|(values, _)| median(&values)) {
-            Some(value) => medians.push(value),
+        match values(record, key).ok().and_then(|values| values.estimate()) {
+            Some((value, _)) => medians.push(value),
             None => return missing(key),
         }
     }
@@ -275,11 +364,11 @@ fn judge_flat(leg: &Leg, steps: &[Key], within: f64) -> (Verdict, String) {
     )
 }
 
-fn judge_order(leg: &Leg, steps: &[Key]) -> (Verdict, String) {
+fn judge_order(record: &Record, steps: &[Key]) -> (Verdict, String) {
     let mut worst = Verdict::Reproduced;
     let mut reasons = Vec::new();
     for pair in steps.windows(2) {
-        let ratio = match ratio(leg, &pair[1], &pair[0]) {
+        let ratio = match ratio(record, &pair[1], &pair[0]) {
             Ok(ratio) => ratio,
             Err(reason) => return reason,
         };
@@ -295,12 +384,12 @@ fn judge_order(leg: &Leg, steps: &[Key]) -> (Verdict, String) {
 }
 
 /// Judges a rank run by run: all runs must agree.
-fn judge_rank(leg: &Leg, step: &Key, count: usize, steps: &[Key], fastest: bool) -> (Verdict, String) {
+fn judge_rank(record: &Record, step: &Key, count: usize, steps: &[Key], fastest: bool) -> (Verdict, String) {
     let mut columns = Vec::new();
     for key in steps {
-        match times(leg, key) {
-            Some((values, _)) => columns.push(values),
-            None => return missing(key),
+        match values(record, key) {
+            Ok(values) => columns.push(values.samples().to_vec()),
+            Err(reason) => return reason,
         }
     }
     let Some(own) = steps.iter().position(|key| key == step) else { return missing(step) };

@@ -1,95 +1,113 @@
 //! From a reference and a record to a report.
 
 use super::claim::show;
+use super::measured::{self, Values};
 use super::reference::{Figure, FigureKey, Reference};
-use super::verdict::{FigureJudgement, Judgement, Report, Verdict, WorkCheck};
-use crate::record::{Answer, CLOCK_ERROR_MS, Leg, Record};
-use crate::stats::{Ratio, Summary, geometric_mean, rank};
+use super::verdict::{Factor, FigureJudgement, Judgement, Report, Verdict, WorkCheck};
+use crate::record::{Answer, Leg, Record};
+use crate::stats::{Ratio, geometric_mean, rank};
 use serde_json::Value;
-use std::collections::BTreeMap;
 
-/// Judges `record` by `reference`; `strict` judges absolute times too.
+/// Judges `record` by `reference`; `strict` judges absolute values too.
 ///
 /// # Errors
 /// A record without a single counted run.
 pub fn judge(reference: &Reference, record: &Record, strict: bool) -> Result<Report, String> {
-    let leg = record.legs.first().filter(|leg| !leg.counted().is_empty());
+    let leg = record.legs.iter().find(|leg| !leg.counted().is_empty());
     let leg = leg.ok_or("the record holds no run that counts; nothing can be judged by it")?;
     let work = same_work(reference, record, leg);
-    let measured: Vec<Measured> = reference.figures.iter().map(|figure| Measured::of(figure, leg)).collect();
-    let steps: Vec<&Measured> = measured.iter().filter(|m| m.figure.key != FigureKey::Total).collect();
-    let ratios: Vec<f64> = steps.iter().filter_map(|m| m.ratio.map(|ratio| ratio.value)).collect();
-    let totals: Vec<f64> = measured.iter().filter_map(|m| m.ratio.map(|ratio| ratio.value)).collect();
-    let machine_factor = geometric_mean(if ratios.is_empty() { &totals } else { &ratios });
+    let measured: Vec<Measured> =
+        reference.figures.iter().map(|figure| Measured::of(figure, record)).collect();
     let differing: Vec<&str> =
         work.iter().filter(|check| check.same == Some(false)).map(|check| check.what.as_str()).collect();
     let other_work = (!differing.is_empty()).then(|| format!("not the same work: {}", differing.join(", ")));
-    let context = Context { reference, machine_factor, strict, other_work };
+    let factors = if other_work.is_none() { factors(&measured) } else { Vec::new() };
+    let context = Context { reference, factors: &factors, strict, other_work };
     Ok(Report {
         reference: reference.name.clone(),
         citation: reference.about.citation.to_string(),
         runs: leg.counted().len(),
         partial: record.partial.clone(),
-        machine_factor: machine_factor.filter(|_| context.other_work.is_none()),
         tolerance: reference.about.tolerance.factor,
-        rank_correlation: rank_correlation(&steps).filter(|_| context.other_work.is_none()),
         strict,
         figures: measured.iter().map(|m| context.figure(m)).collect(),
-        claims: context.claims(record, leg),
+        claims: context.claims(record),
         work,
+        factors,
     })
 }
 
-/// A published figure and the samples of it.
+/// A published figure and what the record has of it.
 struct Measured<'a> {
     figure: &'a Figure,
-    name: Option<&'a str>,
-    summary: Option<Summary>,
+    values: Option<Values>,
+    name: Option<String>,
     ratio: Option<Ratio>,
 }
 
 impl<'a> Measured<'a> {
-    fn of(figure: &'a Figure, leg: &'a Leg) -> Self {
-        let (name, samples, error) = match &figure.key {
-            FigureKey::Total => (Some("TOTAL"), leg.totals(), leg.total_error()),
-            FigureKey::Step(key) => match leg.step(key) {
-                Some(step) => (Some(step.name.as_str()), leg.reported(step), CLOCK_ERROR_MS),
-                None => (None, Vec::new(), CLOCK_ERROR_MS),
-            },
+    fn of(figure: &'a Figure, record: &Record) -> Self {
+        let values = measured::cited(record, &figure.key);
+        let name = match &figure.key {
+            FigureKey::Step(key) => {
+                record.legs.first().and_then(|leg| leg.step(key)).map(|step| step.name.clone())
+            }
+            FigureKey::Total | FigureKey::Phase { .. } => values.as_ref().map(|_| figure.step.clone()),
         };
-        let published_error = figure.error_ms.max(error);
-        Measured {
-            figure,
-            name,
-            summary: Summary::of(&samples, error),
-            ratio: Ratio::of_medians(&samples, error, &[figure.ms], published_error),
-        }
+        let ratio = values.as_ref().and_then(|values| values.against(figure.value, figure.error));
+        Measured { figure, values, name, ratio }
     }
+
+    fn counts_for_shape(&self) -> bool {
+        self.figure.not_comparable.is_none() && !self.figure.key.is_latency()
+    }
+}
+
+/// The machine factor of each group of figures: the geometric mean of measured / published. TOTAL is left out
+/// where its rows are there, for it would count them twice.
+fn factors(measured: &[Measured]) -> Vec<Factor> {
+    let mut groups: Vec<String> =
+        measured.iter().filter(|m| m.counts_for_shape()).map(|m| m.figure.key.group()).collect();
+    groups.sort();
+    groups.dedup();
+    groups.into_iter().filter_map(|group| factor(group, measured)).collect()
+}
+
+fn factor(group: String, measured: &[Measured]) -> Option<Factor> {
+    let all: Vec<&Measured> =
+        measured.iter().filter(|m| m.counts_for_shape() && m.figure.key.group() == group).collect();
+    let rows: Vec<&Measured> = all.iter().copied().filter(|m| m.figure.key != FigureKey::Total).collect();
+    let members = if rows.is_empty() { all } else { rows };
+    let ratios: Vec<f64> = members.iter().filter_map(|m| m.ratio.map(|ratio| ratio.value)).collect();
+    let pairs = members.iter().filter_map(|m| Some((m.values.as_ref()?.estimate()?.0, m.figure.value)));
+    let (here, there): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    Some(Factor { group, value: geometric_mean(&ratios)?, rank_correlation: rank::spearman(&here, &there) })
 }
 
 struct Context<'a> {
     reference: &'a Reference,
-    machine_factor: Option<f64>,
+    factors: &'a [Factor],
     strict: bool,
     other_work: Option<String>,
 }
 
 impl Context<'_> {
     fn figure(&self, measured: &Measured) -> FigureJudgement {
-        let relative =
-            measured.ratio.zip(self.machine_factor).map(|(ratio, factor)| ratio.divided_by(factor));
+        let factor = self.factors.iter().find(|factor| factor.group == measured.figure.key.group());
+        let relative = measured.ratio.zip(factor).map(|(ratio, factor)| ratio.divided_by(factor.value));
         let (verdict, reason) = self.judge_figure(measured, relative);
-        let known = relative.filter(|_| self.other_work.is_none());
-        let ends = |ratio: Ratio| ratio.interval.map(|i| (i.low, i.high));
+        let estimate = measured.values.as_ref().and_then(Values::estimate);
+        let ends = |interval: Option<crate::stats::Interval>| interval.map(|i| (i.low, i.high));
         FigureJudgement {
             key: measured.figure.key.to_string(),
             name: measured.figure.step.clone(),
-            published_ms: measured.figure.ms,
-            measured_ms: measured.summary.map(|summary| summary.median),
-            interval_ms: measured.summary.and_then(|summary| summary.interval).map(|i| (i.low, i.high)),
+            unit: if measured.figure.key.is_rate() { "/s" } else { "ms" },
+            published: measured.figure.value,
+            measured: estimate.map(|(value, _)| value),
+            interval: estimate.and_then(|(_, interval)| ends(interval)),
             ratio: measured.ratio.map(|ratio| ratio.value),
-            relative: known.map(|ratio| ratio.value),
-            relative_interval: known.and_then(ends),
+            relative: relative.map(|ratio| ratio.value),
+            relative_interval: relative.and_then(|ratio| ends(ratio.interval)),
             verdict,
             reason,
         }
@@ -97,40 +115,51 @@ impl Context<'_> {
 
     fn judge_figure(&self, measured: &Measured, relative: Option<Ratio>) -> (Verdict, String) {
         let figure = measured.figure;
-        if let Some(reason) = &self.other_work {
-            return (Verdict::NotComparable, reason.clone());
+        let not_comparable = |reason: &str| (Verdict::NotComparable, reason.to_string());
+        if let Some(reason) = self.other_work.as_ref().or(figure.not_comparable.as_ref()) {
+            return not_comparable(reason);
         }
-        let Some(name) = measured.name.filter(|_| measured.summary.is_some()) else {
+        let Some(name) = &measured.name else {
             return (Verdict::Missing, "the record has no sample of it".to_string());
         };
-        if figure.key != FigureKey::Total && name != figure.step {
-            return (
-                Verdict::NotComparable,
-                format!("another step: the record calls {} `{name}`", figure.key),
-            );
+        if *name != figure.step {
+            return not_comparable(&format!("another step: the record calls {} `{name}`", figure.key));
         }
-        let (Some(ratio), Some(relative)) = (measured.ratio, relative) else {
-            return (Verdict::NotComparable, "below the clock's resolution of 1 ms".to_string());
+        if figure.key.is_latency() && !self.strict {
+            return not_comparable("a latency is of its machine; --strict judges it");
+        }
+        let Some(ratio) = measured.ratio else {
+            return not_comparable("below the clock's resolution of 1 ms");
         };
-        let tolerance = self.reference.about.tolerance.factor;
-        let shape = Verdict::within(&relative, 1.0 / tolerance, tolerance);
-        let reason = match shape {
-            Verdict::NotComparable => {
-                format!("undecided: {} crosses the tolerance of {tolerance}×", show(&relative))
+        let tolerance = &self.reference.about.tolerance;
+        if let Some(relative) = relative {
+            let shape = Verdict::within(&relative, 1.0 / tolerance.factor, tolerance.factor);
+            if !self.strict || shape != Verdict::Reproduced {
+                let reason = match shape {
+                    Verdict::NotComparable => {
+                        format!(
+                            "undecided: {} crosses the tolerance of {}×",
+                            show(&relative),
+                            tolerance.factor
+                        )
+                    }
+                    _ => {
+                        format!("{} of the machine factor; tolerance {}×", show(&relative), tolerance.factor)
+                    }
+                };
+                return (shape, reason);
             }
-            _ => format!("{} of the machine factor; tolerance {tolerance}×", show(&relative)),
-        };
-        if !self.strict || shape != Verdict::Reproduced {
-            return (shape, reason);
         }
-        let strict = self.reference.about.tolerance.strict;
-        let absolute = Verdict::within(&ratio, 1.0 / strict, strict);
-        (absolute, format!("absolute: {} of the published time; tolerance {strict}×", show(&ratio)))
+        let absolute = Verdict::within(&ratio, 1.0 / tolerance.strict, tolerance.strict);
+        (
+            absolute,
+            format!("absolute: {} of the published value; tolerance {}×", show(&ratio), tolerance.strict),
+        )
     }
 
-    fn claims(&self, record: &Record, leg: &Leg) -> Vec<Judgement> {
+    fn claims(&self, record: &Record) -> Vec<Judgement> {
         let judged = self.reference.about.claims.iter().filter(|claim| self.strict || !claim.strict);
-        let mut judgements: Vec<Judgement> = judged.map(|claim| claim.judge(record, leg)).collect();
+        let mut judgements: Vec<Judgement> = judged.map(|claim| claim.judge(record)).collect();
         if let Some(reason) = &self.other_work {
             for judgement in &mut judgements {
                 judgement.verdict = Verdict::NotComparable;
@@ -139,13 +168,6 @@ impl Context<'_> {
         }
         judgements
     }
-}
-
-fn rank_correlation(steps: &[&Measured]) -> Option<f64> {
-    let pairs: Vec<(f64, f64)> =
-        steps.iter().filter_map(|m| Some((m.summary?.median, m.figure.ms))).collect();
-    let (measured, published): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-    rank::spearman(&measured, &published)
 }
 
 /// Whether both sides did the same work, condition by condition.
@@ -164,12 +186,18 @@ fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkCheck
         let detail = "the record's sources are not the pinned ones".to_string();
         checks.push(WorkCheck { what: "sources".to_string(), same: Some(false), detail });
     }
-    let flags = leg.engine.build.as_ref().map(|build| compile_flags(&build.command).join(" "));
-    let published: Vec<String> = compile_flags(&about.engine.flags.join(" "));
-    checks.push(WorkCheck::equal("compile flags", &published.join(" "), flags.as_ref()));
+    if !about.engine.flags.is_empty() {
+        checks.push(flags_check(&about.engine.flags, leg));
+    }
     checks.extend(parameters(reference, record));
     checks.push(answer(about.engine.answer.as_deref(), &leg.answer));
     checks
+}
+
+fn flags_check(published: &[String], leg: &Leg) -> WorkCheck {
+    let flags = leg.engine.build.as_ref().map(|build| compile_flags(&build.command).join(" "));
+    let published: Vec<String> = compile_flags(&published.join(" "));
+    WorkCheck::equal("compile flags", &published.join(" "), flags.as_ref())
 }
 
 impl WorkCheck {
@@ -205,14 +233,11 @@ fn compile_flags(command: &str) -> Vec<String> {
     flags
 }
 
-/// Options that are measured but do not change the work.
-const HARMLESS: &[&str] = &["stats"];
+/// Parameters that do not change the work.
+const HARMLESS: &[&str] = &["stats", "generator"];
 
 fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
-    let published: BTreeMap<String, Value> = match serde_json::to_value(&reference.about.parameters) {
-        Ok(Value::Object(map)) => map.into_iter().collect(),
-        _ => BTreeMap::new(),
-    };
+    let published = reference.about.all_parameters().unwrap_or_default();
     let imported = matches!(record.origin, crate::record::Origin::Imported { .. });
     let names: std::collections::BTreeSet<&String> =
         published.keys().chain(record.parameters.keys()).collect();
@@ -225,6 +250,11 @@ fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
         let (there, here) = (published.get(*name), record.parameters.get(*name));
         // A saved output says nothing of most options.
         let unknown = imported && here.is_none();
+        if name.as_str() == "scale" && there != here {
+            // The shape survives it, the size does not: judged, but never without the remark.
+            let detail = format!("published {}, here scaled down to {}", show(there), show(here));
+            return WorkCheck { what: "--scale".to_string(), same: None, detail };
+        }
         let same = (!unknown).then_some(there == here);
         let detail = match same {
             Some(true) => show(here),

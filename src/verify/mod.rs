@@ -3,6 +3,7 @@
 pub mod claim;
 pub mod comparison;
 pub mod grade;
+pub mod measured;
 pub mod reference;
 pub mod verdict;
 

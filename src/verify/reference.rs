@@ -5,9 +5,11 @@
 use super::claim::Claim;
 use crate::record::store::read_text;
 use crate::suite::StepKey;
+use crate::suite::oltp;
 use crate::suite::speedtest1::Workload;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::Path;
@@ -44,8 +46,8 @@ pub struct About {
     /// What is not said in the publication, or read from it with care.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// The workload; what is not named has the tool's default.
-    pub parameters: Workload,
+    /// The suite's parameters; what is not named has its default.
+    pub parameters: toml::Table,
     /// How far a step may be off.
     #[serde(default)]
     pub tolerance: Tolerance,
@@ -122,6 +124,64 @@ pub enum FigureKey {
     Total,
     /// One row.
     Step(StepKey),
+    /// A phase of a workload.
+    Phase {
+        /// Such as `disk-bound`.
+        leg: String,
+        /// Such as `select-primary-key`.
+        phase: String,
+        /// What of it.
+        metric: Metric,
+    },
+}
+
+/// What can be published of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Metric {
+    /// Operations per second.
+    Rate,
+    P50,
+    P95,
+    P99,
+    P999,
+}
+
+impl Metric {
+    const ALL: [(Metric, &str); 5] = [
+        (Metric::Rate, "rate"),
+        (Metric::P50, "p50"),
+        (Metric::P95, "p95"),
+        (Metric::P99, "p99"),
+        (Metric::P999, "p999"),
+    ];
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Metric::ALL.iter().find(|(metric, _)| metric == self).map_or("", |(_, name)| name))
+    }
+}
+
+impl FigureKey {
+    /// Figures that share a machine factor: a disk is not as many times faster as a processor.
+    pub fn group(&self) -> String {
+        match self {
+            FigureKey::Total | FigureKey::Step(_) => "time".to_string(),
+            FigureKey::Phase { leg, metric: Metric::Rate, .. } => format!("{leg} rate"),
+            FigureKey::Phase { leg, .. } => format!("{leg} latency"),
+        }
+    }
+
+    /// Whether it is in operations per second.
+    pub fn is_rate(&self) -> bool {
+        matches!(self, FigureKey::Phase { metric: Metric::Rate, .. })
+    }
+
+    /// Latencies do not travel between machines, even in shape.
+    pub fn is_latency(&self) -> bool {
+        matches!(self, FigureKey::Phase { metric, .. } if *metric != Metric::Rate)
+    }
 }
 
 impl fmt::Display for FigureKey {
@@ -129,6 +189,7 @@ impl fmt::Display for FigureKey {
         match self {
             FigureKey::Total => f.pad("TOTAL"),
             FigureKey::Step(key) => f.pad(&key.to_string()),
+            FigureKey::Phase { leg, phase, metric } => f.pad(&format!("{leg}/{phase}/{metric}")),
         }
     }
 }
@@ -137,8 +198,14 @@ impl std::str::FromStr for FigureKey {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "TOTAL" => Ok(FigureKey::Total),
+        match text.split('/').collect::<Vec<&str>>().as_slice() {
+            ["TOTAL"] => Ok(FigureKey::Total),
+            [leg, phase, metric] if !leg.is_empty() && !phase.is_empty() => {
+                let known = Metric::ALL.iter().find(|(_, name)| name == metric);
+                let (metric, _) =
+                    known.ok_or(format!("`{text}`: a metric is rate, p50, p95, p99 or p999"))?;
+                Ok(FigureKey::Phase { leg: leg.to_string(), phase: phase.to_string(), metric: *metric })
+            }
             _ => text.parse().map(FigureKey::Step),
         }
     }
@@ -151,23 +218,25 @@ pub struct Figure {
     pub key: FigureKey,
     /// Official name of the step.
     pub step: String,
-    /// The time, ms.
-    pub ms: f64,
-    /// One unit of its last digit, ms.
-    pub error_ms: f64,
+    /// The time in ms, or operations per second.
+    pub value: f64,
+    /// One unit of its last digit, as much.
+    pub error: f64,
+    /// Why it can't be compared with anything measured here.
+    pub not_comparable: Option<String>,
 }
 
 /// A line of the CSV as it stands there.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureLine {
-    /// `TESTSET/NUMBER`, with `#2` for the second step of that number, or `TOTAL`.
+    /// `TESTSET/NUMBER`, with `#2` for the second step of that number; `TOTAL`; or `LEG/PHASE/METRIC`.
     pub key: String,
     /// Official name of the step.
     pub step: String,
     /// As published.
     pub value: String,
-    /// s, ms, us or ns.
+    /// s, ms, us or ns; /s of a rate.
     pub unit: String,
     /// Lower end of the interval, if published.
     #[serde(default)]
@@ -181,6 +250,48 @@ pub struct FigureLine {
     /// The publication's own words for the step.
     #[serde(default)]
     pub published_as: Option<String>,
+    /// Why the figure can't be judged, if it can't.
+    #[serde(default)]
+    pub not_comparable: Option<String>,
+}
+
+impl About {
+    /// The parameters of speedtest1.
+    ///
+    /// # Errors
+    /// A parameter that speedtest1 does not have, or a value that can't be.
+    pub fn workload(&self) -> Result<Workload, String> {
+        let workload: Workload =
+            self.parameters.clone().try_into().map_err(|error| format!("[parameters]: {error}"))?;
+        workload.check()?;
+        Ok(workload)
+    }
+
+    /// The parameters of the real-workload study.
+    ///
+    /// # Errors
+    /// A parameter that it does not have.
+    pub fn oltp(&self) -> Result<oltp::Parameters, String> {
+        self.parameters.clone().try_into().map_err(|error| format!("[parameters]: {error}"))
+    }
+
+    /// Every parameter, defaults included, as a record holds them.
+    ///
+    /// # Errors
+    /// A suite or a parameter that does not exist.
+    pub fn all_parameters(&self) -> Result<BTreeMap<String, Value>, String> {
+        let all = match self.suite.as_str() {
+            "speedtest1" => serde_json::to_value(self.workload()?),
+            "oltp" => serde_json::to_value(self.oltp()?),
+            other => {
+                return Err(format!("suite `{other}` is not one that this program has; see `repro list`"));
+            }
+        };
+        match all {
+            Ok(Value::Object(map)) => Ok(map.into_iter().collect()),
+            _ => Ok(BTreeMap::new()),
+        }
+    }
 }
 
 impl Reference {
@@ -208,13 +319,7 @@ impl Reference {
     }
 
     fn check(&self) -> Result<(), String> {
-        if self.about.suite != crate::suite::speedtest1::SUITE.name {
-            return Err(format!(
-                "suite `{}` is not one that this program has; see `repro list`",
-                self.about.suite
-            ));
-        }
-        self.about.parameters.check()?;
+        self.about.all_parameters()?;
         let Tolerance { factor, strict } = self.about.tolerance;
         if !(factor > 1.0 && factor.is_finite() && strict > 1.0 && strict.is_finite()) {
             return Err("[tolerance]: a factor must be above 1, such as 2.0".to_string());
@@ -251,7 +356,7 @@ fn read_figures(path: &Path) -> Result<Vec<Figure>> {
     let mut reader =
         csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
     let headers = reader.headers().map_err(|error| anyhow!("{name}: {error}"))?.clone();
-    let known = ["key", "step", "value", "unit", "low", "high", "runs", "published_as"];
+    let known = ["key", "step", "value", "unit", "low", "high", "runs", "published_as", "not_comparable"];
     if let Some(stranger) = headers.iter().find(|header| !known.contains(header)) {
         bail!("{name}: line 1: unknown column `{stranger}`; the columns are {}", known.join(", "));
     }
@@ -277,12 +382,16 @@ fn read_figures(path: &Path) -> Result<Vec<Figure>> {
 }
 
 fn figure(line: &FigureLine) -> Result<Figure, String> {
+    let key: FigureKey = line.key.parse()?;
+    let is_rate = key.is_rate();
     let unit = match line.unit.as_str() {
+        "/s" if is_rate => 1.0,
+        other if is_rate => return Err(format!("unit `{other}`: a rate is in /s")),
         "s" => 1000.0,
         "ms" => 1.0,
         "us" => 1e-3,
         "ns" => 1e-6,
-        other => return Err(format!("unit `{other}`: a time of speedtest1 is in s, ms, us or ns")),
+        other => return Err(format!("unit `{other}`: a time is in s, ms, us or ns")),
     };
     let (value, digit) = decimal(&line.value)?;
     for (column, text) in [("low", &line.low), ("high", &line.high)] {
@@ -290,7 +399,13 @@ fn figure(line: &FigureLine) -> Result<Figure, String> {
             decimal(text).map_err(|reason| format!("{column}: {reason}"))?;
         }
     }
-    Ok(Figure { key: line.key.parse()?, step: line.step.clone(), ms: value * unit, error_ms: digit * unit })
+    Ok(Figure {
+        key,
+        step: line.step.clone(),
+        value: value * unit,
+        error: digit * unit,
+        not_comparable: line.not_comparable.clone().filter(|reason| !reason.is_empty()),
+    })
 }
 
 /// A decimal number and the worth of its last digit.

@@ -71,12 +71,14 @@ pub struct FigureJudgement {
     pub key: String,
     /// Official name of the step.
     pub name: String,
-    /// Published, ms.
-    pub published_ms: f64,
-    /// Median measured, ms.
-    pub measured_ms: Option<f64>,
-    /// 95 % interval of it, ms.
-    pub interval_ms: Option<(f64, f64)>,
+    /// `ms` or `/s`.
+    pub unit: &'static str,
+    /// Published, in this unit.
+    pub published: f64,
+    /// Measured: the median of the runs.
+    pub measured: Option<f64>,
+    /// 95 % interval of it.
+    pub interval: Option<(f64, f64)>,
     /// Measured / published.
     pub ratio: Option<f64>,
     /// That, divided by the machine factor, with its interval.
@@ -87,6 +89,17 @@ pub struct FigureJudgement {
     pub verdict: Verdict,
     /// Why.
     pub reason: String,
+}
+
+/// How many times the published value a group of figures has on this machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Factor {
+    /// Figures of one unit and leg.
+    pub group: String,
+    /// Geometric mean of measured / published.
+    pub value: f64,
+    /// Spearman's rank correlation of the two.
+    pub rank_correlation: Option<f64>,
 }
 
 /// Everything about one reference.
@@ -102,12 +115,10 @@ pub struct Report {
     pub partial: Option<String>,
     /// Whether the work is the same.
     pub work: Vec<WorkCheck>,
-    /// How many times longer this machine takes: geometric mean over the steps.
-    pub machine_factor: Option<f64>,
+    /// How this machine compares, group by group; nothing when the work differs.
+    pub factors: Vec<Factor>,
     /// Allowed factor around it.
     pub tolerance: f64,
-    /// Spearman's rank correlation of the steps.
-    pub rank_correlation: Option<f64>,
     /// Whether absolute times were judged too.
     pub strict: bool,
     /// Figure by figure.

@@ -188,7 +188,7 @@ impl Session<'_> {
         let run =
             native::run(&self.setting, &self.request.workload, self.request.interrupted, &mut |event| {
                 if let native::Progress::Step(key, name) = event {
-                    progress.step_begins(key, name);
+                    progress.step_begins(&key.to_string(), name);
                 }
             })?;
         let interval = noise::Interval::between(&before, &noise::Snapshot::take());

@@ -115,6 +115,9 @@ pub fn new_record(request: &Request) -> Record {
             answer: Answer::NotChecked("the check was left out".to_string()),
             runs: Vec::new(),
             steps: Vec::new(),
+            phases: Vec::new(),
+            settings: BTreeMap::new(),
+            memory: None,
         }],
         probes: Vec::new(),
     }
@@ -150,5 +153,6 @@ fn engine() -> Engine {
             compiler: BUILD.compiler_version.to_string(),
             executable: BUILD.sha256.to_string(),
         }),
+        compile_options: Vec::new(),
     }
 }

@@ -71,6 +71,9 @@ static FAILURE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
+/// As many as one measurement may have.
+const MOST_RUNS: usize = 1_000;
+
 const MIXED: &str = "the row has no time, and what follows is not the tool's; \
     save standard output apart from standard error";
 
@@ -93,6 +96,9 @@ struct Reader {
 
 impl Reader {
     fn line(&mut self, (at, last): (usize, usize), text: &str) -> Result<(), ImportError> {
+        if text.is_empty() {
+            return Ok(());
+        }
         if layout::two_columns(text) {
             return Err(fault(at, "two outputs side by side; split them into one file each"));
         }
@@ -224,10 +230,9 @@ impl Reader {
         match &mut self.open {
             Some(run) if !run.rows.is_empty() && text.trim_start().starts_with("```") => self.close(),
             Some(run) if run.is_running() => {
-                let harmless = text.trim().is_empty() || (run.rows.is_empty() && run.unfinished.is_none());
                 match failure {
                     Some(failure) => run.failure = Some((at, failure)),
-                    None if harmless => {}
+                    None if run.rows.is_empty() && run.unfinished.is_none() => {}
                     None => {
                         return Err(match run.unfinished {
                             Some((row, ..)) => fault(row, MIXED),
@@ -263,6 +268,9 @@ impl Reader {
                     (None, Some((at, ..))) => fault(at, "cut off in the first row: nothing was measured"),
                     (None, None) => fault(run.lines.0, "the beginning of a run without any row"),
                 })
+            }
+            Some(run) if self.runs.len() == MOST_RUNS => {
+                Err(fault(run.lines.0, format!("more than {MOST_RUNS} runs in one file; split it")))
             }
             Some(run) => {
                 self.runs.push(run.close()?);

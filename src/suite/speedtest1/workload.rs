@@ -1,5 +1,6 @@
 //! The workload: every option of the tool that changes what is done, checked before anything runs.
 
+use super::super::parse;
 use super::testset::TestsetList;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -73,7 +74,7 @@ pub struct Workload {
     pub cachesize: Option<i32>,
 
     /// Page size in bytes: a power of two from 512 to 65536
-    #[arg(long, value_name = "BYTES", value_parser = page_size)]
+    #[arg(long, value_name = "BYTES", value_parser = parse::page_size)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pagesize: Option<u32>,
 
@@ -280,7 +281,7 @@ impl Workload {
             }
         }
         self.pagesize.map_or(Ok(()), |bytes| {
-            page_size(&bytes.to_string())
+            parse::page_size(&bytes.to_string())
                 .map(|_| ())
                 .map_err(|reason| format!("--pagesize {bytes}: {reason}"))
         })
@@ -380,28 +381,9 @@ impl fmt::Display for Workload {
     }
 }
 
-fn page_size(text: &str) -> Result<u32, String> {
-    match text.parse::<u32>() {
-        Ok(n) if n.is_power_of_two() && (512..=65_536).contains(&n) => Ok(n),
-        _ => Err("expected a power of two from 512 to 65536".to_string()),
-    }
-}
-
+/// The tool counts these bytes in 32 bits.
 fn bytes(text: &str) -> Result<u32, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor: u64 = match &text[digits.len()..] {
-        "" => 1,
-        "KB" => 1_000,
-        "MB" => 1_000_000,
-        "GB" => 1_000_000_000,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        unit => return Err(format!("unknown unit `{unit}`; use KB, MB, GB, KiB, MiB or GiB")),
-    };
-    let number: u64 =
-        digits.parse().map_err(|_| "expected a whole number, with a unit or without".to_string())?;
-    let total = number.saturating_mul(factor);
+    let total = parse::bytes(text)?;
     u32::try_from(total)
         .ok()
         .filter(|&n| n <= i32::MAX as u32)

@@ -45,6 +45,9 @@ pub fn lines(text: &str) -> impl Iterator<Item = ((usize, usize), Cow<'_, str>)>
 }
 
 fn clean(raw: &str) -> Cow<'_, str> {
+    if raw.is_empty() {
+        return Cow::Borrowed(raw);
+    }
     match ANSI.replace_all(raw, "") {
         Cow::Borrowed(text) => Cow::Borrowed(text.trim_end()),
         Cow::Owned(text) => Cow::Owned(text.trim_end().to_string()),
@@ -53,6 +56,9 @@ fn clean(raw: &str) -> Cow<'_, str> {
 
 /// `first` and `next` as one line, where that mends a wrapped one.
 fn mend(first: &str, next: &str) -> Option<String> {
+    if first.is_empty() {
+        return None;
+    }
     let (prefix, start) = split_prefix(first);
     let complete = match line::parse(start) {
         Line::Row { time, .. } => time.is_some(),

@@ -6,7 +6,7 @@ use super::super::testset;
 use super::{ImportError, ImportedRun, fault, layout};
 
 /// No list of testsets comes near it; what has more rows is not one run.
-const MOST_ROWS: usize = 10_000;
+const MOST_ROWS: usize = 2_000;
 
 /// A run whose end has not been seen.
 #[derive(Default)]

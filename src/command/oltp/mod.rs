@@ -1,0 +1,367 @@
+//! `repro run oltp`: the real-workload study, leg by leg, each in a process of its own.
+
+mod place;
+mod told;
+
+use super::speedtest1::{self, Measured};
+use super::{CannotMeasure, Exit, output};
+use crate::cli::OltpArgs;
+use crate::driver::cgroup::{Limits, MemoryGroup};
+use crate::driver::oltp::{Event, Job};
+use crate::driver::process::{self, Outcome};
+use crate::environment::{Host, disk, noise};
+use crate::measure::Progress;
+use crate::measure::progress::human;
+use crate::record::store::{Destination, Target};
+use crate::record::{
+    self, Answer, Engine, Leg, Memory, Origin, Phase, PhaseSample, Record, Resources, Run, Storage,
+};
+use crate::suite::oltp::parameters::LegPlan;
+use crate::suite::oltp::{self, Leg as LegName, Parameters};
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use place::Place;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use told::Told;
+
+/// What to measure.
+pub struct Request<'a> {
+    /// The workload.
+    pub parameters: Parameters,
+    /// The legs, in order.
+    pub legs: Vec<LegName>,
+    /// Where databases are made.
+    pub folder: PathBuf,
+    /// Engines to measure in turn; `None` is the bundled one.
+    pub engines: Vec<Option<PathBuf>>,
+    /// Counted runs of each leg.
+    pub runs: u32,
+    /// Whether the databases stay.
+    pub keep: bool,
+    /// The folder of a database that stayed, to be used again.
+    pub reuse: Option<PathBuf>,
+    /// Longest time for one leg.
+    pub deadline: Duration,
+    /// Whether progress stays hidden.
+    pub quiet: bool,
+    /// Whether the record names the host.
+    pub host_name: bool,
+    /// Set from outside when the user wants it to end.
+    pub interrupted: &'a AtomicBool,
+}
+
+impl<'a> Request<'a> {
+    /// One run of both legs on the bundled SQLite; in `folder`, or where SQLite puts temporary files.
+    pub fn new(parameters: Parameters, folder: Option<&Path>, interrupted: &'a AtomicBool) -> Request<'a> {
+        Request {
+            parameters,
+            legs: vec![LegName::InRam, LegName::DiskBound],
+            folder: folder.map_or_else(|| disk::sqlite_temporary_directory(None), Path::to_path_buf),
+            engines: vec![None],
+            runs: 1,
+            keep: false,
+            reuse: None,
+            deadline: Duration::from_secs(7200),
+            quiet: false,
+            host_name: false,
+            interrupted,
+        }
+    }
+}
+
+/// Measures, shows and keeps.
+pub fn run(args: &OltpArgs, interrupted: &AtomicBool) -> Result<Exit> {
+    let [csv, json, markdown] = output::paths(&args.output.formats);
+    output::check(&[csv, json, markdown, args.output.record.as_deref()], args.output.formats.force)?;
+    let mut request = Request::new(args.parameters.clone(), args.dir.as_deref(), interrupted);
+    request.legs = args.leg.map_or(request.legs, |leg| vec![leg]);
+    request.engines =
+        std::iter::once(args.engine.clone()).chain(args.against.iter().cloned().map(Some)).collect();
+    request.runs = args.runs;
+    request.keep = args.keep;
+    request.reuse = args.reuse.clone();
+    request.deadline = Duration::from_secs_f64(args.deadline);
+    request.quiet = args.output.quiet;
+    request.host_name = args.output.host_name;
+    check(&request)?;
+    if !request.quiet {
+        announce(&request);
+    }
+    let measured = measure(&request, &output::destination(&args.output)?)?;
+    output::record(&measured.record, &args.output.formats)?;
+    if let Some(path) = measured.path {
+        eprintln!("record: {}", path.display());
+    }
+    measured.failure.map_or(Ok(Exit::Fine), Err)
+}
+
+/// Refuses, before anything is written, what can't come to its end.
+pub fn check(request: &Request) -> Result<()> {
+    let folder = &request.folder;
+    if !folder.is_dir() || nix::unistd::access(folder, nix::unistd::AccessFlags::W_OK).is_err() {
+        bail!("{}: no such folder, or no permission to write there; choose one with --dir", folder.display());
+    }
+    let largest =
+        request.legs.iter().map(|leg| needed_bytes(&request.parameters.plan(*leg))).max().unwrap_or(0);
+    if let Some(free) = disk::free_bytes(folder).filter(|free| *free < largest) {
+        bail!(
+            "{}: {} MB free, but {} MB are needed; choose another folder with --dir, or a smaller --scale",
+            folder.display(),
+            free / 1_000_000,
+            largest / 1_000_000
+        );
+    }
+    Ok(())
+}
+
+/// Tells what it will take, from above.
+fn announce(request: &Request) {
+    let plans: Vec<LegPlan> = request.legs.iter().map(|leg| request.parameters.plan(*leg)).collect();
+    let bytes = plans.iter().map(needed_bytes).max().unwrap_or(0);
+    let once: u64 = plans.iter().map(LegPlan::seconds_expected).sum();
+    let all = once * u64::from(request.runs) * request.engines.len() as u64;
+    let time = human(Duration::from_secs(all));
+    eprintln!("up to {} MB in {}, and up to {time}", bytes / 1_000_000, request.folder.display());
+}
+
+/// The database with a third for the log, and room to spare.
+fn needed_bytes(plan: &LegPlan) -> u64 {
+    plan.database_bytes() * 4 / 3 + (64 << 20)
+}
+
+/// Measures each leg on each engine, run by run in turn. The record holds what there is, also when it ends early.
+///
+/// # Errors
+/// What kept it from beginning.
+pub fn measure(request: &Request, destination: &Destination) -> Result<Measured> {
+    MemoryGroup::remove_stale();
+    place::remove_stale(&request.folder);
+    let record = new_record(request);
+    let target = destination.begin(&record)?;
+    let mut session = Session { request, target, record, progress: Progress::new(request.quiet) };
+    let result = session.carry_out();
+    session.progress.clear();
+    session.record.finished = Some(Timestamp::now());
+    session.record.after = Some(noise::Snapshot::take());
+    session.record.partial = result.as_ref().err().map(|error| format!("{error:#}"));
+    let failure = result.and(session.save()).err();
+    let path = session.target.as_ref().map(|target| target.path().to_path_buf());
+    Ok(Measured { record: session.record, path, failure })
+}
+
+struct Session<'a> {
+    request: &'a Request<'a>,
+    target: Option<Target>,
+    record: Record,
+    progress: Progress,
+}
+
+impl Session<'_> {
+    fn save(&self) -> Result<()> {
+        let saved = self.target.as_ref().map_or(Ok(()), |target| target.save(&self.record));
+        saved.map_err(|error| CannotMeasure(format!("{error:#}")).into())
+    }
+
+    fn carry_out(&mut self) -> Result<()> {
+        for number in 1..=self.request.runs {
+            for leg in &self.request.legs {
+                for engine in &self.request.engines {
+                    self.run(number, *leg, engine.as_deref())?;
+                    self.save()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One run of one leg on one engine.
+    fn run(&mut self, number: u32, name: LegName, engine: Option<&Path>) -> Result<()> {
+        let plan = self.request.parameters.plan(name);
+        let group = confine(&plan)?;
+        let place = match &self.request.reuse {
+            Some(folder) => Place::again(folder, &plan)?,
+            None => Place::new(&self.request.folder, &plan, self.request.keep)?,
+        };
+        let job =
+            Job { plan: plan.clone(), database: place.database(), engine: engine.map(Path::to_path_buf) };
+        self.progress.run_begins(format!("{} run {number} of {}", name.name(), self.request.runs), 0);
+        let before = noise::Snapshot::take();
+        let mut told = Told::default();
+        let progress = &mut self.progress;
+        let outcome = start(&job, group.as_ref(), self.request, &mut |bytes| {
+            if told.take(bytes, progress) {
+                told.memory = group.as_ref().and_then(MemoryGroup::usage).or(told.memory.take());
+            }
+        })?;
+        let noise = noise::Interval::between(&before, &noise::Snapshot::take());
+        let failure = told.failure(&outcome, &plan, plan.memory_limit.filter(|_| group.is_some()));
+        let run = Run {
+            number,
+            warmup: false,
+            rejected: failure.clone(),
+            flags: Vec::new(),
+            total_ms: None,
+            wall_ns: Some(outcome.wall.as_nanos() as u64),
+            resources: Some(Resources {
+                user_us: outcome.usage.user_us,
+                system_us: outcome.usage.system_us,
+                peak_memory_bytes: None,
+                voluntary_switches: outcome.usage.voluntary_switches,
+                involuntary_switches: outcome.usage.involuntary_switches,
+                major_faults: outcome.usage.major_faults,
+            }),
+            noise: Some(noise),
+            statistics: BTreeMap::new(),
+        };
+        self.keep(name, engine, told, group.as_ref().zip(plan.memory_limit), run);
+        failure.map_or(Ok(()), |failure| Err(CannotMeasure(format!("{}: {failure}", name.name())).into()))
+    }
+
+    /// Adds the run and its phases to the record.
+    fn keep(
+        &mut self,
+        name: LegName,
+        engine: Option<&Path>,
+        told: Told,
+        group: Option<(&MemoryGroup, u64)>,
+        run: Run,
+    ) {
+        let name = match engine.and_then(Path::file_name) {
+            Some(file) => format!("{} ({})", name.name(), file.to_string_lossy()),
+            None => name.name().to_string(),
+        };
+        let index = match self.record.legs.iter().position(|leg| leg.name == name) {
+            Some(index) => index,
+            None => {
+                self.record.legs.push(new_leg(name, engine));
+                self.record.legs.len() - 1
+            }
+        };
+        let leg = &mut self.record.legs[index];
+        if let Some(Event::Opened { sqlite_version, source_id, compile_options, pragmas }) = told.opened {
+            leg.engine.sqlite_version = Some(sqlite_version);
+            leg.engine.source_id = Some(source_id);
+            leg.engine.compile_options = compile_options;
+            leg.settings = pragmas;
+        }
+        leg.memory = group.map(|(group, limit_bytes)| Memory {
+            limit_bytes,
+            mechanism: group.mechanism().to_string(),
+            peak_bytes: told.memory.as_ref().and_then(|usage| usage.peak_bytes),
+            limit_hits: told.memory.as_ref().and_then(|usage| usage.limit_hits),
+        });
+        let wrong =
+            told.measures.iter().flat_map(|(_, measure)| &measure.checks).find(|check| !check.holds());
+        leg.answer = match wrong {
+            Some(check) => Answer::Wrong {
+                found: format!("{}: {}", check.what, check.found),
+                expected: check.expected.clone(),
+            },
+            None => Answer::Right(format!(
+                "{} checks",
+                told.measures.iter().map(|(_, m)| m.checks.len()).sum::<usize>()
+            )),
+        };
+        for (phase, measure) in told.measures {
+            let sample = PhaseSample { run: run.number, measure };
+            match leg.phases.iter_mut().find(|known| known.name == phase.name()) {
+                Some(known) => known.samples.push(sample),
+                None => leg.phases.push(Phase { name: phase.name().to_string(), samples: vec![sample] }),
+            }
+        }
+        leg.runs.push(run);
+    }
+}
+
+/// A group with as much memory as the leg may use. Where none can be made, a database larger than the machine's
+/// own memory does as well.
+fn confine(plan: &LegPlan) -> Result<Option<MemoryGroup>> {
+    let Some(memory_bytes) = plan.memory_limit else { return Ok(None) };
+    match MemoryGroup::create(Limits { memory_bytes: Some(memory_bytes), cpus: None }) {
+        Ok(group) => Ok(Some(group)),
+        Err(_) if Host::capture(false).memory.total_bytes.is_some_and(|all| plan.database_bytes() > all) => Ok(None),
+        Err(unavailable) => Err(CannotMeasure(format!(
+            "the disk-bound leg needs a memory limit, or --rows for more than this machine's memory: {unavailable}"
+        ))
+        .into()),
+    }
+}
+
+/// Starts the process of a leg and waits for its end.
+fn start(
+    job: &Job,
+    group: Option<&MemoryGroup>,
+    request: &Request,
+    on_bytes: &mut dyn FnMut(&[u8]),
+) -> Result<Outcome> {
+    let own = process::own_path().context("/proc/self/exe can't be read; is /proc mounted?")?;
+    let leg = [own.clone().into_os_string(), "leg".into(), serde_json::to_string(job)?.into()];
+    let mut words = group.and_then(MemoryGroup::wrapper_command).unwrap_or_default();
+    words.extend(leg);
+    let program = PathBuf::from(words.remove(0));
+    let job = process::Job {
+        program: &program,
+        arguments: words,
+        environment: Vec::new(),
+        cpu: None,
+        groups: group.map(MemoryGroup::procs_files).unwrap_or_default(),
+        deadline: request.deadline,
+        launcher: &own,
+    };
+    Ok(process::run(&job, request.interrupted, &mut |piece| on_bytes(piece.bytes))?)
+}
+
+fn new_leg(name: String, engine: Option<&Path>) -> Leg {
+    Leg {
+        name,
+        engine: Engine {
+            name: engine.map_or("bundled SQLite".to_string(), |path| path.display().to_string()),
+            sqlite_version: None,
+            source_id: None,
+            build: None,
+            compile_options: Vec::new(),
+        },
+        answer: Answer::NotChecked("no phase has ended".to_string()),
+        runs: Vec::new(),
+        steps: Vec::new(),
+        phases: Vec::new(),
+        settings: BTreeMap::new(),
+        memory: None,
+    }
+}
+
+fn new_record(request: &Request) -> Record {
+    let mut parameters: BTreeMap<String, Value> = match serde_json::to_value(&request.parameters) {
+        Ok(Value::Object(map)) => map.into_iter().collect(),
+        _ => BTreeMap::new(),
+    };
+    parameters.insert("generator".to_string(), oltp::data::GENERATOR.into());
+    Record {
+        suite: oltp::SUITE.name.to_string(),
+        program: speedtest1::program(),
+        origin: Origin::Measured,
+        started: Timestamp::now(),
+        finished: None,
+        partial: Some("under way, or ended by force".to_string()),
+        parameters,
+        plan: record::Plan {
+            warmup: 0,
+            runs: request.runs,
+            max_runs: request.runs,
+            ..record::Plan::default()
+        },
+        host: Some(Host::capture(request.host_name)),
+        before: Some(noise::Snapshot::take()),
+        after: None,
+        storage: Some(Storage {
+            directory: request.folder.display().to_string(),
+            filesystem: disk::filesystem_of(&request.folder),
+        }),
+        legs: Vec::new(),
+        probes: Vec::new(),
+    }
+}

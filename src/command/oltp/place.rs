@@ -1,0 +1,83 @@
+//! Where the database of a run lies, and how it goes again.
+
+use crate::record::store;
+use crate::suite::oltp::parameters::{Identity, LegPlan};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+
+/// The folder of one run's database; removed with everything in it, unless it is to stay.
+pub struct Place {
+    folder: PathBuf,
+    keep: bool,
+}
+
+/// Folders that are to go begin so, and go on with the number of the process.
+const PASSING: &str = "repro-oltp-";
+/// Folders that are to stay.
+const KEPT: &str = "kept-oltp-";
+/// Says in a folder what its database is.
+const IDENTITY: &str = "oltp.json";
+
+impl Place {
+    /// A new folder.
+    pub fn new(parent: &Path, plan: &LegPlan, keep: bool) -> Result<Place> {
+        let prefix = if keep { KEPT } else { PASSING };
+        let folder = parent.join(format!("{prefix}{}-{}", std::process::id(), plan.leg.name()));
+        std::fs::create_dir(&folder)
+            .with_context(|| format!("{}: can't make this folder", folder.display()))?;
+        let place = Place { folder, keep };
+        let identity = serde_json::to_string_pretty(&plan.identity())?;
+        std::fs::write(place.folder.join(IDENTITY), identity)
+            .with_context(|| place.folder.display().to_string())?;
+        Ok(place)
+    }
+
+    /// A folder that has stayed, if its database is the one that is needed.
+    pub fn again(folder: &Path, plan: &LegPlan) -> Result<Place> {
+        let path = folder.join(IDENTITY);
+        let text = store::read_text(&path, 4096).context("--reuse takes a folder that --keep left")?;
+        let found: Identity = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+        if found != plan.identity() {
+            bail!(
+                "--reuse {}: the database is another: {found:?}, needed {:?}",
+                folder.display(),
+                plan.identity()
+            );
+        }
+        Ok(Place { folder: folder.to_path_buf(), keep: true })
+    }
+
+    /// The database in it.
+    pub fn database(&self) -> PathBuf {
+        self.folder.join("oltp.db")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if self.keep {
+            eprintln!("kept: {}", self.folder.display());
+            return;
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Removes what runs that were killed have left: folders of ours whose process is gone, with nothing but a
+/// database in them.
+pub fn remove_stale(parent: &Path) {
+    let Ok(entries) = std::fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix(PASSING).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        let gone = process.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+        let ours =
+            |path: PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("oltp."));
+        let only_ours = || {
+            std::fs::read_dir(entry.path()).is_ok_and(|files| files.flatten().all(|file| ours(file.path())))
+        };
+        if gone && only_ours() {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}

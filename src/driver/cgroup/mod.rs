@@ -1,0 +1,306 @@
+//! A control group with a memory limit, page cache included: a database that is larger than the limit is
+//! really read from the disk, however much memory the machine has.
+//!
+//! Three ways, tried in this order: a group below our own (version 1 or 2 of control groups), a scope that
+//! systemd makes, a group beside our own (version 2, root).
+//!
+//! The kernel charges a page of the cache to the group that read it first, and a page that stays behind when
+//! its group ends can be used by anyone for free. So [`drop_file`](super::page_cache::drop_file) goes before
+//! each run in a group: otherwise the child finds the file in memory that is not its own.
+
+mod hierarchy;
+mod scope;
+mod usage;
+
+pub use usage::Usage;
+
+use hierarchy::{Directory, Host, Parent, Version};
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a group may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Memory and page cache together, bytes; swap is switched off with it. The kernel rounds down to pages.
+    pub memory_bytes: Option<u64>,
+    /// CPU time per time, for example 1.5 for one and a half CPUs.
+    pub cpus: Option<f64>,
+}
+
+/// A control group of our own. It ends when this is dropped, and everything inside with it.
+///
+/// A child gets in by [`MemoryGroup::procs_files`] and [`MemoryGroup::wrapper_command`]; a caller that heeds
+/// both needs not know which of the three ways it is.
+#[derive(Debug)]
+pub struct MemoryGroup {
+    mechanism: Mechanism,
+    wrapper: Option<Vec<OsString>>,
+    tree: Tree,
+}
+
+/// The group in the tree of control groups.
+#[derive(Debug)]
+struct Tree {
+    version: Version,
+    /// Where the memory is counted.
+    memory: PathBuf,
+    /// The directories that were made for it; none when systemd makes the group.
+    directories: Vec<Directory>,
+    // After the directories: fields are dropped in this order.
+    parents: Vec<Parent>,
+}
+
+/// Who holds the group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    /// The kernel, by version 1 of control groups.
+    Version1,
+    /// The kernel, by version 2 of control groups.
+    Version2,
+    /// A systemd scope, version 2.
+    Scope,
+}
+
+/// Why there can be no such group, in sentences for the user.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Unavailable {
+    /// What was tried, with what came of it.
+    pub tried: Vec<String>,
+}
+
+/// Fewer bytes than this hold no process.
+const LEAST_MEMORY: u64 = 1 << 20;
+/// The kernel's own default of the time over which CPU time is counted, µs.
+const PERIOD_US: u32 = 100_000;
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+/// Only one group at a time is made or taken down: both move this process.
+static ARRANGING: Mutex<()> = Mutex::new(());
+
+impl MemoryGroup {
+    /// Makes an empty group with `limits`. Best before any child is started: a group of version 2 can only be
+    /// divided by the process that is alone in it.
+    ///
+    /// # Errors
+    /// When the limits are nonsense, or when this user can't make a group on this machine.
+    pub fn create(limits: Limits) -> Result<MemoryGroup, Unavailable> {
+        limits.check().map_err(|reason| Unavailable { tried: vec![reason] })?;
+        let _arranging = arranging();
+        let host = Host::here();
+        let mut tried = Vec::new();
+        let ways = [MemoryGroup::below, scope::make, MemoryGroup::beside];
+        for way in ways {
+            match way(&host, &limits) {
+                Ok(group) => return Ok(group),
+                Err(reason) if tried.contains(&reason) => {}
+                Err(reason) => tried.push(reason),
+            }
+        }
+        Err(Unavailable { tried })
+    }
+
+    /// Removes the groups of runs that were killed, and says how many there were. Only groups below or beside
+    /// our own are looked at: others end with the container or the scope that they are in.
+    pub fn remove_stale() -> usize {
+        let _arranging = arranging();
+        Host::here().remove_stale()
+    }
+
+    /// The files that take the child in. It calls [`enter`] with each, before it becomes the program.
+    pub fn procs_files(&self) -> Vec<PathBuf> {
+        self.tree.directories.iter().map(Directory::procs_file).collect()
+    }
+
+    /// What goes before the program and its arguments: systemd-run, which becomes the program. One child at
+    /// a time then. `None` where [`MemoryGroup::procs_files`] does it all.
+    pub fn wrapper_command(&self) -> Option<Vec<OsString>> {
+        self.wrapper.clone()
+    }
+
+    /// What the group uses, as of now. `None` when it can't be told; a scope is not there without its child.
+    pub fn usage(&self) -> Option<Usage> {
+        Usage::read(&self.tree.memory, self.tree.version)
+    }
+
+    /// Who holds it.
+    pub fn mechanism(&self) -> Mechanism {
+        self.mechanism
+    }
+
+    /// A group below our own.
+    fn below(host: &Host, limits: &Limits) -> Result<MemoryGroup, String> {
+        let controllers = limits.controllers();
+        let memory = host.place("memory")?;
+        let mut tree = Tree::empty(memory.version);
+        // Controllers of version 1 have a tree each; those of version 2 share one.
+        let mut places = vec![(memory, vec!["memory"])];
+        for controller in &controllers[1..] {
+            let place = host.place(controller)?;
+            match places.iter_mut().find(|(other, _)| other.base == place.base) {
+                Some((_, served)) => served.push(controller),
+                None => places.push((place, vec![controller])),
+            }
+        }
+        for (place, served) in places {
+            let parent = match place.version {
+                Version::One => Parent::as_it_is(place.base),
+                Version::Two => Parent::handing_down(place.base, &served)?,
+            };
+            tree.add(place.version, parent, limits, &served)?;
+        }
+        Ok(tree.into())
+    }
+
+    /// A group beside our own, where only root may move a child.
+    fn beside(host: &Host, limits: &Limits) -> Result<MemoryGroup, String> {
+        let controllers = limits.controllers();
+        let parent = host.parent_beside(&controllers)?;
+        let mut tree = Tree::empty(Version::Two);
+        tree.add(Version::Two, parent, limits, &controllers)?;
+        Ok(tree.into())
+    }
+}
+
+impl Tree {
+    fn empty(version: Version) -> Tree {
+        Tree { version, memory: PathBuf::new(), directories: Vec::new(), parents: Vec::new() }
+    }
+
+    /// Makes the directory for some `controllers`, and sets what they limit.
+    fn add(
+        &mut self,
+        version: Version,
+        parent: Parent,
+        limits: &Limits,
+        controllers: &[&str],
+    ) -> Result<(), String> {
+        let path = parent.path().to_owned();
+        self.parents.push(parent);
+        let directory = Directory::make(&path, version)?;
+        if controllers.contains(&"memory") {
+            self.memory = directory.path().to_owned();
+            limits.memory_bytes.map_or(Ok(()), |bytes| directory.limit_memory(bytes))?;
+        }
+        if let Some(cpus) = limits.cpus.filter(|_| controllers.contains(&"cpu")) {
+            directory.limit_cpu((cpus * f64::from(PERIOD_US)) as u64, PERIOD_US)?;
+        }
+        self.directories.push(directory);
+        Ok(())
+    }
+}
+
+impl From<Tree> for MemoryGroup {
+    fn from(tree: Tree) -> MemoryGroup {
+        let mechanism = match tree.version {
+            Version::One => Mechanism::Version1,
+            Version::Two => Mechanism::Version2,
+        };
+        MemoryGroup { mechanism, wrapper: None, tree }
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        let _arranging = arranging();
+        if self.mechanism == Mechanism::Scope {
+            // systemd takes the directory away once it is empty.
+            hierarchy::kill_members(&self.tree.memory, self.tree.version);
+        }
+        self.tree.directories.clear();
+        self.tree.parents.clear();
+    }
+}
+
+impl Limits {
+    /// The memory is always counted, with a limit or without one.
+    fn controllers(&self) -> Vec<&'static str> {
+        if self.cpus.is_some() { vec!["memory", "cpu"] } else { vec!["memory"] }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match (self.memory_bytes, self.cpus) {
+            (Some(bytes), _) if bytes < LEAST_MEMORY => {
+                Err(format!("A limit of {bytes} bytes has no room for a process; 1 MiB is the least."))
+            }
+            // Less than 1 ms a period is refused by the kernel.
+            (_, Some(cpus)) if !(0.01..=1e5).contains(&cpus) => {
+                Err(format!("A limit of {cpus} CPUs can't be set; it goes from 0.01 to 100000."))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Mechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mechanism::Version1 => "control group, version 1",
+            Mechanism::Version2 => "control group, version 2",
+            Mechanism::Scope => "systemd scope",
+        })
+    }
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no control group can be made here. {} It works for root, and inside \
+             `systemd-run --user --scope -p Delegate=yes repro …`; in a container, /sys/fs/cgroup has to be \
+             writable.",
+            self.tried.join(" ")
+        )
+    }
+}
+
+/// Moves this process into the group whose `cgroup.procs` is given. What it has allocated before stays with
+/// the old group; a program that it becomes afterwards is counted in full.
+///
+/// # Errors
+/// When the group is gone, or when this user may not do it.
+pub fn enter(procs_file: &Path) -> io::Result<()> {
+    // Zero is the writer itself, whatever its number in the namespace where the group was made.
+    write(procs_file, "0")
+}
+
+/// Writes to a file that the kernel has put there; never makes one.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+}
+
+/// A name that no other group of this process has had.
+fn next_name() -> String {
+    format!("repro-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed))
+}
+
+fn arranging() -> MutexGuard<'static, ()> {
+    ARRANGING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_refused_with_a_sentence() {
+        let memory = Limits { memory_bytes: Some(0), cpus: None };
+        let message = MemoryGroup::create(memory).unwrap_err().to_string();
+        assert!(message.contains("A limit of 0 bytes has no room for a process"), "{message}");
+        for cpus in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e300] {
+            let message = MemoryGroup::create(Limits { memory_bytes: None, cpus: Some(cpus) });
+            assert!(message.unwrap_err().tried[0].contains("CPUs can't be set"), "{cpus}");
+        }
+    }
+
+    #[test]
+    fn a_group_that_is_gone_can_not_be_entered() {
+        let folder = tempfile::tempdir().unwrap();
+        let procs = folder.path().join("cgroup.procs");
+        assert_eq!(enter(&procs).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(!procs.exists());
+    }
+}

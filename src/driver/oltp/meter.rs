@@ -1,0 +1,177 @@
+//! Latencies and slices of a phase.
+
+use crate::driver::engine::SqlError;
+use crate::suite::oltp::{Latency, Measure};
+use base64::Engine as _;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// A counted phase is cut into this many slices of equal work, a timed one into as many of equal time.
+const SLICES: u64 = 20;
+
+/// Measures the operations of one thread.
+pub struct Meter {
+    /// Four significant digits: within 1 µs up to 10 ms. Anything above an hour counts as an hour.
+    histogram: Histogram<u32>,
+    operations: u64,
+    errors: BTreeMap<String, u64>,
+    busy: u64,
+    started: Instant,
+    cut: Cut,
+    slices: Vec<(u64, u64)>,
+    slice_started: Instant,
+    slice_operations: u64,
+}
+
+/// Where slices end.
+#[derive(Clone, Copy)]
+enum Cut {
+    Every(u64),
+    After(Duration),
+}
+
+impl Meter {
+    /// Of a phase of `operations` operations.
+    pub fn counted(operations: u64) -> Meter {
+        Meter::new(Cut::Every((operations / SLICES).max(1)))
+    }
+
+    /// Of a phase of this length.
+    pub fn timed(length: Duration) -> Meter {
+        Meter::new(Cut::After(length / SLICES as u32))
+    }
+
+    fn new(cut: Cut) -> Meter {
+        let now = Instant::now();
+        Meter {
+            histogram: Histogram::new_with_bounds(1, 3_600_000_000_000, 4).expect("the bounds are constant"),
+            operations: 0,
+            errors: BTreeMap::new(),
+            busy: 0,
+            started: now,
+            cut,
+            slices: Vec::new(),
+            slice_started: now,
+            slice_operations: 0,
+        }
+    }
+
+    /// Runs and times one operation; whether it succeeded.
+    #[inline]
+    pub fn time(&mut self, operation: impl FnOnce() -> Result<(), SqlError>) -> bool {
+        let before = Instant::now();
+        let result = operation();
+        let after = Instant::now();
+        self.histogram.saturating_record((after - before).as_nanos() as u64);
+        let succeeded = result.is_ok();
+        if let Err(error) = result {
+            self.failed(&error);
+        }
+        self.operations += u64::from(succeeded);
+        self.slice_operations += 1;
+        let ends = match self.cut {
+            Cut::Every(count) => self.slice_operations == count,
+            Cut::After(length) => after - self.slice_started >= length,
+        };
+        if ends {
+            self.slices.push((self.slice_operations, (after - self.slice_started).as_nanos() as u64));
+            self.slice_operations = 0;
+            self.slice_started = after;
+        }
+        succeeded
+    }
+
+    #[cold]
+    fn failed(&mut self, error: &SqlError) {
+        self.busy += u64::from(error.is_busy());
+        *self.errors.entry(error.to_string()).or_default() += 1;
+    }
+
+    /// Since the first operation.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// What one thread measured.
+    pub fn finish(self) -> Measure {
+        Meter::merge(vec![self])
+    }
+
+    /// What several threads measured together: their operations add up, their slices side by side.
+    pub fn merge(meters: Vec<Meter>) -> Measure {
+        let elapsed = meters.iter().map(Meter::elapsed).max().unwrap_or_default();
+        let mut meters = meters.into_iter();
+        let Some(mut all) = meters.next() else { return Measure::default() };
+        for meter in meters {
+            // Both have the same bounds, so that this can't fail.
+            let _ = all.histogram.add(&meter.histogram);
+            all.operations += meter.operations;
+            all.busy += meter.busy;
+            for (message, count) in meter.errors {
+                *all.errors.entry(message).or_default() += count;
+            }
+            all.slices.truncate(meter.slices.len());
+            for (slice, other) in all.slices.iter_mut().zip(&meter.slices) {
+                *slice = (slice.0 + other.0, slice.1.max(other.1));
+            }
+        }
+        Measure {
+            operations: all.operations,
+            elapsed_ns: elapsed.as_nanos() as u64,
+            latency: latency(&all.histogram),
+            slices: all.slices,
+            errors: all.errors,
+            busy: all.busy,
+            ..Measure::default()
+        }
+    }
+}
+
+fn latency(histogram: &Histogram<u32>) -> Latency {
+    let mut bytes = Vec::new();
+    // Writing to memory can't fail; should it ever, the percentiles stand all the same.
+    let _ = V2DeflateSerializer::new().serialize(histogram, &mut bytes);
+    Latency {
+        p50_ns: histogram.value_at_quantile(0.5),
+        p95_ns: histogram.value_at_quantile(0.95),
+        p99_ns: histogram.value_at_quantile(0.99),
+        p999_ns: histogram.value_at_quantile(0.999),
+        max_ns: histogram.max(),
+        histogram: base64::engine::general_purpose::STANDARD.encode(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_slices_and_errors_are_counted() {
+        let mut meter = Meter::counted(40);
+        for _ in 0..40 {
+            assert!(meter.time(|| Ok(())));
+        }
+        let busy = || Err(SqlError { code: 5, message: "database is locked".into() });
+        assert!(!meter.time(busy));
+        let measure = meter.finish();
+        assert_eq!((measure.operations, measure.slices.len(), measure.busy), (40, 20, 1));
+        assert_eq!(measure.errors.values().sum::<u64>(), 1);
+        assert!(measure.slices.iter().all(|slice| slice.0 == 2));
+        assert!(measure.latency.max_ns >= measure.latency.p50_ns);
+    }
+
+    #[test]
+    fn threads_add_up() {
+        let meter = || {
+            let mut meter = Meter::counted(20);
+            (0..20).for_each(|_| {
+                meter.time(|| Ok(()));
+            });
+            meter
+        };
+        let measure = Meter::merge(vec![meter(), meter(), meter()]);
+        assert_eq!((measure.operations, measure.slices.len(), measure.slices[0].0), (60, 20, 3));
+    }
+}

@@ -1,0 +1,90 @@
+//! What is measured in a phase.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Result of one phase of one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// Operations that succeeded.
+    pub operations: u64,
+    /// From the first to the last.
+    pub elapsed_ns: u64,
+    /// The phase in slices, in order: operations and time (ns) of each.
+    pub slices: Vec<(u64, u64)>,
+    /// Latencies.
+    pub latency: Latency,
+    /// Operations that failed, by message.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors: BTreeMap<String, u64>,
+    /// Those of them that were BUSY after the timeout.
+    pub busy: u64,
+    /// Bytes of the database after the phase.
+    pub database_bytes: u64,
+    /// Bytes of its write-ahead log after the phase, before the checkpoint that follows.
+    pub wal_bytes: u64,
+    /// Pages that this checkpoint copied.
+    pub checkpointed_pages: u32,
+    /// Bytes that came from the disk during the phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_bytes: Option<u64>,
+    /// Page faults that needed the disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub major_faults: Option<u64>,
+    /// Counts by kind, such as `found` and `updates`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, u64>,
+    /// Answers, checked.
+    pub checks: Vec<Check>,
+}
+
+impl Measure {
+    /// Operations per second; `None` when there is nothing to divide.
+    pub fn rate(&self) -> Option<f64> {
+        (self.operations > 0 && self.elapsed_ns > 0)
+            .then(|| self.operations as f64 * 1e9 / self.elapsed_ns as f64)
+    }
+
+    /// Operations and seconds of each slice.
+    pub fn slices_in_seconds(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.slices.iter().map(|(operations, ns)| (*operations as f64, *ns as f64 / 1e9))
+    }
+}
+
+/// Percentiles of the latency of an operation, and the histogram they come from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Latency {
+    pub p50_ns: u64,
+    pub p95_ns: u64,
+    pub p99_ns: u64,
+    pub p999_ns: u64,
+    pub max_ns: u64,
+    /// HdrHistogram, V2 with deflate, base64; values in ns, four significant digits.
+    pub histogram: String,
+}
+
+/// An answer beside what it must be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Check {
+    pub what: String,
+    pub expected: String,
+    pub found: String,
+}
+
+impl Check {
+    /// Compares two values by their text.
+    pub fn new(what: &str, expected: impl ToString, found: impl ToString) -> Check {
+        Check { what: what.to_string(), expected: expected.to_string(), found: found.to_string() }
+    }
+
+    /// Whether the answer is right.
+    pub fn holds(&self) -> bool {
+        self.expected == self.found
+    }
+}
