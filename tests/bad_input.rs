@@ -357,7 +357,7 @@ fn figures_that_make_no_sense() {
     bad_reference(
         second("main/110,x,1,MB"),
         TOML,
-        &["ref.csv: line 4: unit `MB`: a time of speedtest1 is in s, ms, us or ns"],
+        &["ref.csv: line 4: unit `MB`: a time is in s, ms, us or ns"],
     );
     bad_reference(second("main,x,1,s"), TOML, &["ref.csv: line 4: ", "`main`"]);
     bad_reference(second("main/110,x"), TOML, &["ref.csv: ", "line: 4"]);

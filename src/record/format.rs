@@ -117,7 +117,6 @@ pub struct LegFile {
     pub engine: EngineFile,
     pub answer: AnswerFile,
     pub runs: Vec<RunFile>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepFile>,
     /// Phases of a workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

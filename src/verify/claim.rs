@@ -151,9 +151,11 @@ impl Claim {
     pub fn check(&self) -> Result<(), String> {
         let positive = |bound: &Option<f64>| bound.is_none_or(|value| value > 0.0 && value.is_finite());
         match &self.test {
-            Test::Ratio { at_least: None, at_most: None, .. }
-            | Test::Bound { at_least: None, at_most: None, .. } => {
-                Err("at_least or at_most is needed".to_string())
+            Test::Ratio { at_least: None, at_most: None, .. } => {
+                Err("a ratio needs at_least or at_most".to_string())
+            }
+            Test::Bound { at_least: None, at_most: None, .. } => {
+                Err("a bound needs at_least or at_most".to_string())
             }
             Test::Ratio { at_least, at_most, .. } if !positive(at_least) || !positive(at_most) => {
                 Err("bounds of a ratio are above 0".to_string())

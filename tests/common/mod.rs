@@ -63,7 +63,7 @@ impl Home {
     }
 
     /// Variables that keep the program inside this home.
-    fn variables(&self) -> [(&'static str, PathBuf); 5] {
+    pub fn variables(&self) -> [(&'static str, PathBuf); 5] {
         let at = |name: &str| self.dir.path().join(name);
         [
             ("HOME", at("")),

@@ -1,6 +1,6 @@
 //! SQLite's C interface in this process: the SQLite that is linked in, or any library with the same functions.
 //!
-//! Every call goes through one [`Table`] of function pointers, so that engines that are compared pay the same
+//! Every call goes through one table of function pointers, so that engines that are compared pay the same
 //! for being called. Use one [`Connection`] per thread; it is opened without a mutex of its own.
 //!
 //! Two engines must not have the same database file open at the same time. POSIX gives file locks to a process,

@@ -131,7 +131,8 @@ impl<'c> Statement<'c> {
         Ok(Cursor { statement: self, readable: 0 })
     }
 
-    #[inline]
+    // Where the kinds of the values can be seen, as in most calls, inlining leaves the bare C calls.
+    #[inline(always)]
     fn bind(&mut self, values: &[Value<'_>]) -> Result<(), SqlError> {
         if self.running {
             // Only after a leaked cursor.
@@ -150,7 +151,7 @@ impl<'c> Statement<'c> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn bind_one(&mut self, index: c_int, value: &Value) -> c_int {
         let (table, program) = (self.table, self.program.as_ptr());
         // SAFETY: the statement is alive. For text and blobs, as many bytes as are told can be read at the
