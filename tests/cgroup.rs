@@ -20,12 +20,18 @@ const PROCS: &str = "REPRO_TEST_PROCS";
 /// Goes into the groups, then becomes the program.
 const ENTER: &str = r#"while [ "$1" != -- ]; do echo 0 >"$1" || exit 99; shift; done; shift; exec "$@""#;
 
+/// Says why a test has nothing to do here, unless nothing may be left out.
+fn skipped(reason: &str) {
+    assert!(std::env::var_os("REPRO_NO_SKIP").is_none(), "may not be skipped: {reason}");
+    println!("skipped: {reason}");
+}
+
 fn group(memory_mib: u64) -> Option<MemoryGroup> {
     limited(Limits { memory_bytes: Some(memory_mib * MIB), cpus: None })
 }
 
 fn limited(limits: Limits) -> Option<MemoryGroup> {
-    MemoryGroup::create(limits).inspect_err(|reason| println!("skipped: {reason}")).ok()
+    MemoryGroup::create(limits).inspect_err(|reason| skipped(&reason.to_string())).ok()
 }
 
 /// A file of 64 MiB on a disk, none of it in memory.
@@ -34,7 +40,7 @@ fn file_on_disk() -> Option<(TempDir, PathBuf)> {
         tempfile::tempdir_in(std::env::var_os("REPRO_TEST_DISK").unwrap_or("/var/tmp".into())).unwrap();
     let kind = disk::filesystem_of(folder.path()).map(|filesystem| filesystem.kind).unwrap_or_default();
     if !["ext4", "ext3", "ext2", "xfs", "btrfs", "f2fs"].contains(&kind.as_str()) {
-        println!("skipped: {} is on {kind:?}, which is no disk", folder.path().display());
+        skipped(&format!("{} is on {kind:?}, which is no disk", folder.path().display()));
         return None;
     }
     let path = folder.path().join("file");

@@ -46,6 +46,7 @@ fn peer(start: &str, package: &str) -> Option<PathBuf> {
 
 /// Says so past the capture of output, which would hide it.
 fn skipped(reason: &str) {
+    assert!(std::env::var_os("REPRO_NO_SKIP").is_none(), "may not be skipped: {reason}");
     let test = std::thread::current().name().unwrap_or("a test").to_string();
     let _ = writeln!(io::stderr(), "{test} skipped: {reason}");
 }

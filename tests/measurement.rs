@@ -46,7 +46,7 @@ fn a_record_holds_every_step_of_every_run() {
         runs(&record).iter().filter_map(|run| run["resources"]["peak_memory_bytes"].as_u64()).collect();
     assert!(peaks.iter().all(|peak| (1 << 20..1 << 30).contains(peak)), "{peaks:?}");
     if peaks.is_empty() {
-        common::skip("too busy a machine to see the peak memory of any run");
+        println!("too busy a machine to see the peak memory of any run");
     }
     let mut seen = 0;
     for step in steps(&record) {

@@ -19,6 +19,7 @@ pub use error::{EngineError, SqlError};
 pub use statement::{Cursor, Kind, Statement, Step, Value};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use std::error::Error;
 use std::ffi::{CStr, c_char};
 use std::fmt;
 use std::fs;
@@ -91,9 +92,11 @@ impl Engine {
     fn from_file(file: &Path, named: &Path) -> Result<Engine, EngineError> {
         // SAFETY: the library's initialisers run. That is what the user asked for by naming it, see `load`.
         let opened = unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) };
-        let library = opened.map_err(|error| EngineError::NotLoadable {
-            path: named.into(),
-            reason: std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string),
+        let library = opened.map_err(|error| {
+            let words = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            // The loader begins with the file, which for a private copy nobody knows.
+            let reason = words.replace(&format!("{}: ", file.display()), "");
+            EngineError::NotLoadable { path: named.into(), reason }
         })?;
         let table = Table::of(&library)
             .map_err(|function| EngineError::MissingFunction { path: named.into(), function })?;
