@@ -11,6 +11,7 @@ mod leg;
 mod list;
 mod oltp;
 mod output;
+mod recording;
 mod run;
 mod show;
 pub mod speedtest1;

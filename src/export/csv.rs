@@ -2,12 +2,22 @@
 
 use crate::record::Record;
 
-/// Columns: leg, testset, number, occurrence, step, run, counted, `reported_ms`, `observed_ns`. The first
-/// line is a comment with the command that made the record.
+/// Every sample: of timed lines, or of phases where the record has those. The first line is a comment with the command
+/// that made the record.
 ///
 /// # Errors
 /// None that a record can cause.
 pub fn samples(record: &Record) -> Result<String, csv::Error> {
+    let body = match record.legs.iter().any(|leg| !leg.phases.is_empty()) {
+        true => phases(record)?,
+        false => steps(record)?,
+    };
+    let command = record.program.command.join(" ").replace(['\n', '\r'], " ");
+    Ok(format!("# repro {} ({}): {command}\n{body}", record.program.version, record.program.revision))
+}
+
+/// Columns: leg, testset, number, occurrence, step, run, counted, `reported_ms`, `observed_ns`.
+fn steps(record: &Record) -> Result<String, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record([
         "leg",
@@ -38,8 +48,63 @@ pub fn samples(record: &Record) -> Result<String, csv::Error> {
             }
         }
     }
+    text(writer)
+}
+
+/// Columns: leg, phase, run, counted, operations, `elapsed_ns`, percentiles and largest latency in ns, errors, busy,
+/// bytes read from the disk, bytes of the log.
+fn phases(record: &Record) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record([
+        "leg",
+        "phase",
+        "run",
+        "counted",
+        "operations",
+        "elapsed_ns",
+        "p50_ns",
+        "p95_ns",
+        "p99_ns",
+        "p999_ns",
+        "max_ns",
+        "errors",
+        "busy",
+        "read_bytes",
+        "wal_bytes",
+    ])?;
+    for leg in &record.legs {
+        let counted = leg.counted();
+        for (phase, sample) in
+            leg.phases.iter().flat_map(|phase| phase.samples.iter().map(move |sample| (phase, sample)))
+        {
+            let measure = &sample.measure;
+            let latency = &measure.latency;
+            let mut line = vec![
+                leg.name.clone(),
+                phase.name.clone(),
+                sample.run.to_string(),
+                counted.contains(&sample.run).to_string(),
+            ];
+            let numbers = [
+                measure.operations,
+                measure.elapsed_ns,
+                latency.p50_ns,
+                latency.p95_ns,
+                latency.p99_ns,
+                latency.p999_ns,
+                latency.max_ns,
+            ];
+            line.extend(numbers.iter().map(u64::to_string));
+            line.extend([measure.errors.values().sum::<u64>(), measure.busy].iter().map(u64::to_string));
+            line.push(measure.read_bytes.map_or(String::new(), |bytes| bytes.to_string()));
+            line.push(measure.wal_bytes.to_string());
+            writer.write_record(line)?;
+        }
+    }
+    text(writer)
+}
+
+fn text(writer: csv::Writer<Vec<u8>>) -> Result<String, csv::Error> {
     let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
-    let command = record.program.command.join(" ").replace(['\n', '\r'], " ");
-    let head = format!("# repro {} ({}): {command}\n", record.program.version, record.program.revision);
-    Ok(head + &String::from_utf8_lossy(&bytes))
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

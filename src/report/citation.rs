@@ -56,7 +56,7 @@ pub fn text(record: &Record, name: &str) -> String {
             bibtex(record, name, &line, grade::citable(&conditions)),
         ]);
     } else {
-        lines.extend([String::new(), "no counted run: there is no figure to cite".to_string()]);
+        lines.extend([String::new(), "no counted run with a TOTAL: there is no figure to cite".to_string()]);
     }
     lines.join("\n") + "\n"
 }

@@ -112,10 +112,11 @@ fn testset_row(leg: &Leg, testset: &str) -> Vec<String> {
 fn head(record: &Record, leg: &Leg) -> Vec<String> {
     let unknown = || "unknown".to_string();
     let engine = &leg.engine;
-    let pin = match record.pinned() {
-        Some(true) => "pinned",
-        Some(false) => "UNPINNED",
-        None => "build unknown",
+    let pin = match (record.pinned(), engine.compile_options.is_empty()) {
+        (Some(true), _) => "pinned",
+        (Some(false), _) => "UNPINNED",
+        (None, true) => "build unknown",
+        (None, false) => "compile options in the record",
     };
     let mut head = vec![format!(
         "{} · SQLite {} ({}) · {pin}",

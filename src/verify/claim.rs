@@ -1,7 +1,7 @@
 //! Claims: sentences of a publication that can be tested on any machine.
 
+use super::figure::{FigureKey, Metric};
 use super::measured::{self, Values};
-use super::reference::{FigureKey, Metric};
 use super::verdict::{Judgement, Verdict};
 use crate::record::{Leg, Record};
 use crate::stats::{Ratio, median};

@@ -1,8 +1,9 @@
 //! From a reference and a record to a report.
 
 use super::claim::show;
+use super::figure::FigureKey;
 use super::measured::{self, Values};
-use super::reference::{Figure, FigureKey, Reference};
+use super::reference::{Figure, Reference};
 use super::verdict::{Factor, FigureJudgement, Judgement, Report, Verdict, WorkCheck};
 use crate::record::{Answer, Leg, Record};
 use crate::stats::{Ratio, geometric_mean, rank};

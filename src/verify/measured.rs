@@ -1,6 +1,6 @@
 //! What a record has to say of a figure.
 
-use super::reference::{FigureKey, Metric};
+use super::figure::{FigureKey, Metric};
 use crate::record::{CLOCK_ERROR_MS, Leg, Record};
 use crate::stats::{Interval, Ratio, Summary, bootstrap, median};
 

@@ -3,7 +3,8 @@
 mod place;
 mod told;
 
-use super::speedtest1::{self, Measured};
+use super::recording::{Measured, Recording};
+use super::speedtest1;
 use super::{CannotMeasure, Exit, output};
 use crate::cli::OltpArgs;
 use crate::driver::cgroup::{Limits, MemoryGroup};
@@ -12,7 +13,7 @@ use crate::driver::process::{self, Outcome};
 use crate::environment::{Host, disk, noise};
 use crate::measure::Progress;
 use crate::measure::progress::human;
-use crate::record::store::{Destination, Target};
+use crate::record::store::Destination;
 use crate::record::{
     self, Answer, Engine, Leg, Memory, Origin, Phase, PhaseSample, Record, Resources, Run, Storage,
 };
@@ -140,38 +141,26 @@ fn needed_bytes(plan: &LegPlan) -> u64 {
 pub fn measure(request: &Request, destination: &Destination) -> Result<Measured> {
     MemoryGroup::remove_stale();
     place::remove_stale(&request.folder);
-    let record = new_record(request);
-    let target = destination.begin(&record)?;
-    let mut session = Session { request, target, record, progress: Progress::new(request.quiet) };
+    let recording = Recording::begin(new_record(request), destination)?;
+    let mut session = Session { request, recording, progress: Progress::new(request.quiet) };
     let result = session.carry_out();
     session.progress.clear();
-    session.record.finished = Some(Timestamp::now());
-    session.record.after = Some(noise::Snapshot::take());
-    session.record.partial = result.as_ref().err().map(|error| format!("{error:#}"));
-    let failure = result.and(session.save()).err();
-    let path = session.target.as_ref().map(|target| target.path().to_path_buf());
-    Ok(Measured { record: session.record, path, failure })
+    Ok(session.recording.finish(result))
 }
 
 struct Session<'a> {
     request: &'a Request<'a>,
-    target: Option<Target>,
-    record: Record,
+    recording: Recording,
     progress: Progress,
 }
 
 impl Session<'_> {
-    fn save(&self) -> Result<()> {
-        let saved = self.target.as_ref().map_or(Ok(()), |target| target.save(&self.record));
-        saved.map_err(|error| CannotMeasure(format!("{error:#}")).into())
-    }
-
     fn carry_out(&mut self) -> Result<()> {
         for number in 1..=self.request.runs {
             for leg in &self.request.legs {
                 for engine in &self.request.engines {
                     self.run(number, *leg, engine.as_deref())?;
-                    self.save()?;
+                    self.recording.save()?;
                 }
             }
         }
@@ -234,14 +223,14 @@ impl Session<'_> {
             Some(file) => format!("{} ({})", name.name(), file.to_string_lossy()),
             None => name.name().to_string(),
         };
-        let index = match self.record.legs.iter().position(|leg| leg.name == name) {
+        let index = match self.recording.record.legs.iter().position(|leg| leg.name == name) {
             Some(index) => index,
             None => {
-                self.record.legs.push(new_leg(name, engine));
-                self.record.legs.len() - 1
+                self.recording.record.legs.push(new_leg(name, engine));
+                self.recording.record.legs.len() - 1
             }
         };
-        let leg = &mut self.record.legs[index];
+        let leg = &mut self.recording.record.legs[index];
         if let Some(Event::Opened { sqlite_version, source_id, compile_options, pragmas }) = told.opened {
             leg.engine.sqlite_version = Some(sqlite_version);
             leg.engine.source_id = Some(source_id);

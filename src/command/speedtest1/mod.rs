@@ -6,18 +6,18 @@ mod samples;
 pub use request::Request;
 pub use samples::{parameters, program};
 
+use super::recording::{Measured, Recording};
 use super::{CannotMeasure, folders};
 use crate::driver::native::{self, BUILD, NativeRun, Setting};
 use crate::driver::process::{self, Ending};
 use crate::driver::variant;
 use crate::environment::noise;
 use crate::measure::{Next, Progress};
-use crate::record::store::{Destination, Target};
-use crate::record::{Answer, Probe, Record};
+use crate::record::store::Destination;
+use crate::record::{Answer, Leg, Probe};
 use crate::suite::speedtest1::{Workload, answers};
 use anyhow::{Context, Result};
-use jiff::Timestamp;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -29,16 +29,6 @@ const PROBE_RUNS: usize = 3;
 /// Runs in which the wall clock was stepped are repeated, but not for ever.
 const MOST_REJECTIONS: usize = 3;
 
-/// What came of a measurement that began.
-pub struct Measured {
-    /// The samples, all or so far.
-    pub record: Record,
-    /// The file that holds them.
-    pub path: Option<PathBuf>,
-    /// Why it did not come to its end.
-    pub failure: Option<anyhow::Error>,
-}
-
 /// Measures what `request` says. From the beginning to the end there is a record in `destination`, of what
 /// there is so far.
 ///
@@ -48,10 +38,10 @@ pub fn measure(request: &Request, destination: &Destination) -> Result<Measured>
     let cache = folders::cache()?;
     let tool = native::unpack(&cache)?;
     let launcher = process::own_path().context("/proc/self/exe can't be read; is /proc mounted?")?;
-    let record = samples::new_record(request);
+    let recording = Recording::begin(samples::new_record(request), destination)?;
     let mut session = Session {
         request,
-        target: destination.begin(&record)?,
+        recording,
         setting: Setting {
             tool: &tool,
             launcher: &launcher,
@@ -60,37 +50,28 @@ pub fn measure(request: &Request, destination: &Destination) -> Result<Measured>
             cpu: request.cpu,
             deadline: request.deadline,
         },
-        record,
         progress: Progress::new(request.quiet),
     };
     let result = session.carry_out(&cache);
     session.progress.clear();
-    session.record.finished = Some(Timestamp::now());
-    session.record.after = Some(noise::Snapshot::take());
     if !request.place.keep_database {
         for file in request.place.database.iter().flat_map(|path| request::database_files(path)) {
             let _ = std::fs::remove_file(file);
         }
     }
-    session.record.partial = result.as_ref().err().map(|error| error.to_string());
-    let failure = result.and(session.save()).err();
-    let path = session.target.as_ref().map(|target| target.path().to_path_buf());
-    Ok(Measured { record: session.record, path, failure })
+    Ok(session.recording.finish(result))
 }
 
 struct Session<'a> {
     request: &'a Request<'a>,
-    target: Option<Target>,
+    recording: Recording,
     setting: Setting<'a>,
-    record: Record,
     progress: Progress,
 }
 
 impl Session<'_> {
-    /// Saves what there is. That this fails is no fault of the options.
-    fn save(&self) -> Result<()> {
-        let saved = self.target.as_ref().map_or(Ok(()), |target| target.save(&self.record));
-        saved.map_err(|error| CannotMeasure(format!("{error:#}")).into())
+    fn leg(&mut self) -> &mut Leg {
+        &mut self.recording.record.legs[0]
     }
 
     fn carry_out(&mut self, cache: &Path) -> Result<()> {
@@ -101,13 +82,13 @@ impl Session<'_> {
             self.probe_variants(cache)?;
         }
         loop {
-            let leg = &self.record.legs[0];
+            let leg = &self.recording.record.legs[0];
             let warmups = leg.runs.iter().filter(|run| run.warmup).count() as u32;
             match self.request.plan.next(warmups, &leg.totals(), leg.total_error()) {
                 Next::Done => return Ok(()),
                 next => self.run(next == Next::WarmUp)?,
             }
-            self.save()?;
+            self.recording.save()?;
         }
     }
 
@@ -125,24 +106,24 @@ impl Session<'_> {
         if found.bytes == 0 {
             let reason =
                 format!("the testsets {} put no results into the hash", self.request.workload.testset);
-            self.record.legs[0].answer = Answer::NotChecked(reason);
-            return self.save();
+            self.leg().answer = Answer::NotChecked(reason);
+            return self.recording.save();
         }
         let found = format!("{} {}", found.bytes, found.hash);
         let expected = answers::known(BUILD.sqlite_version, &self.request.workload)
             .map(|known| format!("{} {}", known.bytes, known.hash));
-        self.record.legs[0].answer = match expected {
+        self.leg().answer = match expected {
             Some(expected) if expected == found => Answer::Right(found),
             None => Answer::Unknown(found),
             Some(expected) => {
                 let message = format!(
                     "wrong answers: verification hash {found}, expected {expected}; nothing was timed"
                 );
-                self.record.legs[0].answer = Answer::Wrong { found, expected };
+                self.leg().answer = Answer::Wrong { found, expected };
                 return Err(CannotMeasure(message).into());
             }
         };
-        self.save()
+        self.recording.save()
     }
 
     fn probe_variants(&mut self, cache: &Path) -> Result<()> {
@@ -163,21 +144,22 @@ impl Session<'_> {
             probe.completed.push(result.completed);
             probe.stopped_in.push(result.stopped_in);
         }
-        self.record.probes.push(probe);
-        self.save()
+        self.recording.record.probes.push(probe);
+        self.recording.save()
     }
 
     fn run(&mut self, warmup: bool) -> Result<()> {
-        let runs = &self.record.legs[0].runs;
+        let runs = &self.recording.record.legs[0].runs;
         let number = runs.len() as u32 + 1;
         if number > 1 {
             self.cool_down()?;
         }
-        let rest = self.request.plan.runs.saturating_sub(self.record.legs[0].counted().len() as u32);
+        let rest =
+            self.request.plan.runs.saturating_sub(self.recording.record.legs[0].counted().len() as u32);
         let (label, after) = match warmup {
             true => ("warm-up".to_string(), rest),
             false => {
-                let done = self.record.legs[0].counted().len() as u32 + 1;
+                let done = self.recording.record.legs[0].counted().len() as u32 + 1;
                 let of = if self.request.plan.until.is_some() { "at least " } else { "" };
                 (format!("run {done} of {of}{}", self.request.plan.runs.max(done)), rest.saturating_sub(1))
             }
@@ -193,14 +175,15 @@ impl Session<'_> {
             })?;
         let interval = noise::Interval::between(&before, &noise::Snapshot::take());
         self.progress.run_ends();
-        samples::keep(&mut self.record.legs[0], number, warmup, &run, interval);
+        samples::keep(self.leg(), number, warmup, &run, interval);
         self.judge(run)
     }
 
     /// A run that ended otherwise than well ends the measurement, except when only the clock was stepped.
     fn judge(&self, run: NativeRun) -> Result<()> {
         let Some(failure) = run.failure else { return Ok(()) };
-        let rejections = self.record.legs[0].runs.iter().filter(|run| run.rejected.is_some()).count();
+        let rejections =
+            self.recording.record.legs[0].runs.iter().filter(|run| run.rejected.is_some()).count();
         let stepped =
             run.ending == Ending::Exited(0) && run.output.steps.iter().any(|step| step.reported_ms < 0);
         if stepped && rejections <= MOST_REJECTIONS {

@@ -1,40 +1,9 @@
 //! Whether the answers are right, and everything acknowledged is there.
 
-use super::leg::Session;
-use super::phases::Ledger;
+use super::session::{Expected, Ledger, Session};
 use crate::driver::engine::{Connection, SqlError, Step, Value};
-use crate::suite::oltp::data::{self, Row};
+use crate::suite::oltp::data;
 use crate::suite::oltp::{self, Check, Measure, Phase};
-
-/// What the table must hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Expected {
-    /// Rows; their keys are 1 to this.
-    pub rows: i64,
-    /// Sum of `user_id`.
-    pub users: i64,
-    /// Sum of `created_at`.
-    pub created: i64,
-}
-
-impl Expected {
-    /// Adds a row that was acknowledged.
-    pub fn add(&mut self, row: &Row) {
-        self.rows += 1;
-        self.users += row.user_id;
-        self.created += row.created_at;
-    }
-
-    /// Of the table as the bulk insert leaves it.
-    pub fn after_bulk_insert(seed: u64, rows: u64, payload: usize) -> Expected {
-        let mut expected = Expected::default();
-        let mut data = data::Data::new(seed, data::Purpose::Rows, rows, payload);
-        for id in 1..=rows as i64 {
-            expected.add(&data.row(id).0);
-        }
-        expected
-    }
-}
 
 /// The checks that follow `phase`.
 ///

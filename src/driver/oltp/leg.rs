@@ -1,30 +1,13 @@
 //! One leg, from the empty file to the last check.
 
-use super::checks::{self, Expected};
-use super::phases::{self, Ledger};
-use super::{Event, Job};
-use crate::driver::engine::{Checkpoint, Connection, Engine, OpenMode, SqlError};
+use super::session::{Expected, Session};
+use super::{Event, Job, checks, phases};
+use crate::driver::engine::{Checkpoint, Engine};
 use crate::driver::page_cache::{self, ProcessIo};
-use crate::suite::oltp::parameters::{BUSY_TIMEOUT_MS, LegPlan};
 use crate::suite::oltp::{self, Leg, Measure, Phase};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// An open database and what it must hold.
-pub struct Session {
-    /// The numbers of the leg.
-    pub plan: LegPlan,
-    /// Of the main thread.
-    pub connection: Connection,
-    /// The table.
-    pub expected: Expected,
-    /// Acknowledged writes of the phase under way.
-    pub ledger: Ledger,
-    engine: Engine,
-    database: PathBuf,
-}
 
 /// Carries out `job` and tells what happens.
 ///
@@ -69,27 +52,6 @@ fn carry_out(job: &Job, tell: &mut dyn FnMut(&Event)) -> Result<()> {
 }
 
 impl Session {
-    fn open(engine: Engine, job: &Job) -> Result<Session> {
-        let connection = connect(&engine, &job.database, &job.plan)?;
-        Ok(Session {
-            plan: job.plan.clone(),
-            connection,
-            expected: Expected::default(),
-            ledger: Ledger::new(),
-            engine,
-            database: job.database.clone(),
-        })
-    }
-
-    /// Another connection to the same database.
-    ///
-    /// # Errors
-    /// SQLite's, and a setting that does not take.
-    pub fn connect(&self) -> Result<Connection, SqlError> {
-        connect(&self.engine, &self.database, &self.plan)
-            .map_err(|error| SqlError { code: 1, message: format!("{error:#}") })
-    }
-
     fn opened(&self) -> Result<Event> {
         let mut pragmas = BTreeMap::new();
         for name in SETTINGS {
@@ -130,29 +92,6 @@ impl Session {
 
 const SETTINGS: [&str; 7] =
     ["journal_mode", "synchronous", "page_size", "cache_size", "mmap_size", "temp_store", "busy_timeout"];
-
-/// Opens the database with the published settings, and reads each back: one that did not take is an error.
-fn connect(engine: &Engine, database: &Path, plan: &LegPlan) -> Result<Connection> {
-    let connection = engine.open(database, OpenMode::Create)?;
-    connection.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS as u64))?;
-    let settings = [
-        ("page_size", plan.page_size.to_string(), plan.page_size.to_string()),
-        ("journal_mode", "WAL".to_string(), "wal".to_string()),
-        ("synchronous", plan.synchronous.number().to_string(), plan.synchronous.number().to_string()),
-        ("cache_size", format!("-{}", plan.cache_kib), format!("-{}", plan.cache_kib)),
-        ("mmap_size", plan.mmap_bytes.to_string(), plan.mmap_bytes.to_string()),
-        ("temp_store", "MEMORY".to_string(), "2".to_string()),
-        ("busy_timeout", BUSY_TIMEOUT_MS.to_string(), BUSY_TIMEOUT_MS.to_string()),
-    ];
-    for (name, value, expected) in settings {
-        connection.pragma(&format!("{name} = {value}"))?;
-        let found = connection.pragma(name)?.unwrap_or_default();
-        if found != expected {
-            bail!("pragma {name}: asked for {value}, the engine answers `{found}`");
-        }
-    }
-    Ok(connection)
-}
 
 fn wal(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();

@@ -5,6 +5,7 @@ mod checks;
 pub mod leg;
 mod meter;
 mod phases;
+mod session;
 
 use crate::suite::oltp::parameters::LegPlan;
 use crate::suite::oltp::{Measure, Phase};

@@ -1,18 +1,14 @@
 //! The loop of each phase. Nothing but the operation is inside what is timed.
 
-use super::leg::Session;
 use super::meter::Meter;
+use super::session::{Ledger, Session};
 use crate::driver::engine::{Connection, SqlError, Statement, Step, Value};
 use crate::suite::oltp::data::{self, Data, Purpose, Row};
 use crate::suite::oltp::{self, Measure, Phase};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use std::collections::HashMap;
 use std::sync::Barrier;
 use std::time::Duration;
-
-/// What each key was last written with, and was acknowledged: thread and number of the write.
-pub type Ledger = HashMap<i64, (u64, u64)>;
 
 /// Runs a phase.
 ///
