@@ -237,7 +237,7 @@ fn a_testset_that_fails_leaves_a_partial_record() {
     home.repro(&["cite", "b.json"]).exits(0).prints(&[
         "NOT CITATION GRADE",
         "measured, and whole: partial: exit status 1",
-        "no counted run: there is no figure to cite",
+        "no counted run with a TOTAL: there is no figure to cite",
     ]);
     home.repro(&["compare", "b.json", "b.json"]).exits(2).says(&["a record holds no run that counts"]);
 }

@@ -410,6 +410,14 @@ fn two_engines_in_turn() {
         other["phases"][0]["samples"][1]["measure"]["checks"]
     );
 
+    // Two files of the same name are two engines.
+    let twin = home.work().join(library.file_name().unwrap());
+    fs::copy(&library, &twin).unwrap();
+    let options = [&SMALL[..], &["--engine", path, "--against", twin.to_str().unwrap()]].concat();
+    let twins = measure(&home, folder.path(), "c.json", &options);
+    assert_eq!(array(&twins, "legs").len(), 2);
+    assert_eq!(twins["legs"][1]["engine"]["name"], twin.to_str().unwrap());
+
     let alone = measure(&home, folder.path(), "b.json", &[&SMALL[..], &["--engine", path]].concat());
     assert_eq!(array(&alone, "legs").len(), 1);
     assert_eq!(alone["legs"][0]["engine"]["name"], path);
@@ -700,6 +708,38 @@ fn interrupted_in_a_phase() {
         assert_eq!(kept, PHASES.iter().position(|name| *name == phase).unwrap(), "{phase}");
     }
     measure(&home, folder.path(), "next.json", &SMALL);
+}
+
+#[test]
+fn interrupted_and_killed_in_a_group() {
+    let _shared = shared();
+    let Some(folder) = folder_on_disk().filter(|_| can_limit_memory()) else { return };
+    let home = Home::new();
+    let mut program = Watched::start(&home, &words(folder.path(), "a.json", &DISK_BOUND));
+    program.wait_for("update");
+    let pid = program.pid();
+    program.signal(Signal::SIGINT);
+    program.end(SOON).exits(3).says(&["interrupted"]);
+    // The group goes at once, not with the next run.
+    assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
+    assert_no_process_is_left(folder.path());
+    assert_eq!(list(folder.path()), Vec::<PathBuf>::new());
+
+    // The leg's process alone, as the kernel or an administrator would kill it.
+    let mut program = Watched::start(&home, &words(folder.path(), "b.json", &DISK_BOUND));
+    program.wait_for("select-range");
+    let pid = program.pid();
+    let parent = format!("PPid:\t{pid}\n");
+    let is_child = |process: &PathBuf| {
+        fs::read_to_string(process.join("status")).is_ok_and(|status| status.contains(&parent))
+    };
+    let leg = list(Path::new("/proc")).into_iter().find(is_child).expect("the process of the leg");
+    let leg: i32 = leg.file_name().unwrap().to_str().unwrap().parse().unwrap();
+    nix::sys::signal::kill(Pid::from_raw(leg), Signal::SIGKILL).unwrap();
+    program.end(SOON).exits(3).says(&["killed by signal 9"]);
+    assert_eq!(load(&home.file("b.json"))["partial"], "disk-bound: killed by signal 9");
+    assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
+    assert_eq!(list(folder.path()), Vec::<PathBuf>::new());
 }
 
 #[test]

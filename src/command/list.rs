@@ -2,6 +2,7 @@
 
 use super::{Exit, output};
 use crate::cli::ListArgs;
+use crate::driver::engine::Engine;
 use crate::driver::native::BUILD;
 use crate::suite::SUITES;
 use crate::verify::Reference;
@@ -41,6 +42,12 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
         BUILD.sqlite_version, BUILD.source_id, BUILD.command
     ));
     lines.push(format!("                {}; sources from {}", BUILD.compiler_version, BUILD.origin));
+    let bundled = Engine::bundled();
+    lines.push(format!(
+        "  bundled       SQLite {} ({}), for oltp; others with --engine",
+        bundled.version(),
+        bundled.source_id()
+    ));
     output::print(&(lines.join("\n") + "\n"))?;
     Ok(Exit::Fine)
 }
