@@ -175,11 +175,7 @@ impl Context<'_> {
 fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkCheck> {
     let about = &reference.about;
     let mut checks = vec![WorkCheck::equal("suite", &about.suite, Some(&record.suite))];
-    checks.push(WorkCheck::equal(
-        "SQLite version",
-        &about.engine.sqlite_version,
-        leg.engine.sqlite_version.as_ref(),
-    ));
+    checks.push(version(&about.engine.sqlite_version, record));
     if let Some(id) = &about.engine.source_id {
         checks.push(source_id(id, leg.engine.source_id.as_deref()));
     }
@@ -191,7 +187,8 @@ fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkCheck
         checks.push(flags_check(&about.engine.flags, leg));
     }
     checks.extend(parameters(reference, record));
-    checks.push(answer(about.engine.answer.as_deref(), &leg.answer));
+    let several = record.legs.len() > 1;
+    checks.extend(record.legs.iter().map(|leg| answer(about.engine.answer.as_deref(), leg, several)));
     checks
 }
 
@@ -210,6 +207,13 @@ impl WorkCheck {
         };
         WorkCheck { what: what.to_string(), same: found.map(|found| found == published), detail }
     }
+}
+
+/// Every leg must be of the published version.
+fn version(published: &String, record: &Record) -> WorkCheck {
+    let mut versions = record.legs.iter().map(|leg| leg.engine.sqlite_version.as_ref());
+    let other = versions.find(|version| *version != Some(published));
+    WorkCheck::equal("SQLite version", published, other.unwrap_or(Some(published)))
 }
 
 /// Ids are compared as far as both go: the tool prints only the first 48 characters.
@@ -267,7 +271,8 @@ fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
     names.iter().filter(|name| !HARMLESS.contains(&name.as_str())).map(compare).collect()
 }
 
-fn answer(published: Option<&str>, found: &Answer) -> WorkCheck {
+fn answer(published: Option<&str>, leg: &Leg, several: bool) -> WorkCheck {
+    let found = &leg.answer;
     let (same, detail) = match (found, published) {
         (Answer::Wrong { found, expected }, _) => (Some(false), format!("{found}, expected {expected}")),
         (Answer::Right(hash) | Answer::Unknown(hash), Some(published)) if hash != published => {
@@ -277,5 +282,6 @@ fn answer(published: Option<&str>, found: &Answer) -> WorkCheck {
         (Answer::Unknown(hash), None) => (None, format!("{hash}; the right one is not known for this work")),
         (Answer::NotChecked(reason), _) => (None, format!("not checked: {reason}")),
     };
-    WorkCheck { what: "answers".to_string(), same, detail }
+    let what = if several { format!("answers of {}", leg.name) } else { "answers".to_string() };
+    WorkCheck { what, same, detail }
 }

@@ -1,6 +1,6 @@
 //! What a published figure can be about.
 
-use crate::suite::StepKey;
+use crate::suite::{StepKey, oltp};
 use std::fmt;
 
 /// What a figure is about.
@@ -86,7 +86,13 @@ impl std::str::FromStr for FigureKey {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split('/').collect::<Vec<&str>>().as_slice() {
             ["TOTAL"] => Ok(FigureKey::Total),
-            [leg, phase, metric] if !leg.is_empty() && !phase.is_empty() => {
+            [leg, phase, metric] => {
+                let known = |names: &[&str], name: &str, what: &str| match names.contains(&name) {
+                    true => Ok(()),
+                    false => Err(format!("`{text}`: {what} `{name}` is none of {}", names.join(", "))),
+                };
+                known(&[oltp::Leg::InRam.name(), oltp::Leg::DiskBound.name()], leg, "leg")?;
+                known(&oltp::Phase::ALL.map(oltp::Phase::name), phase, "phase")?;
                 let known = Metric::ALL.iter().find(|(_, name)| name == metric);
                 let (metric, _) =
                     known.ok_or(format!("`{text}`: a metric is rate, p50, p95, p99 or p999"))?;

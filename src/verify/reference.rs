@@ -178,7 +178,10 @@ impl About {
     /// # Errors
     /// A parameter that it does not have.
     pub fn oltp(&self) -> Result<oltp::Parameters, String> {
-        self.parameters.clone().try_into().map_err(|error| format!("[parameters]: {error}"))
+        let parameters: oltp::Parameters =
+            self.parameters.clone().try_into().map_err(|error| format!("[parameters]: {error}"))?;
+        parameters.check()?;
+        Ok(parameters)
     }
 
     /// Every parameter, defaults included, as a record holds them.

@@ -8,6 +8,7 @@ use super::speedtest1;
 use super::{CannotMeasure, Exit, output};
 use crate::cli::OltpArgs;
 use crate::driver::cgroup::{Limits, MemoryGroup};
+use crate::driver::engine;
 use crate::driver::oltp::{Event, Job};
 use crate::driver::process::{self, Outcome};
 use crate::environment::{Host, disk, noise};
@@ -97,7 +98,8 @@ pub fn run(args: &OltpArgs, interrupted: &AtomicBool) -> Result<Exit> {
     if let Some(path) = measured.path {
         eprintln!("record: {}", path.display());
     }
-    measured.failure.map_or(Ok(Exit::Fine), Err)
+    let wrong = measured.record.legs.iter().any(|leg| matches!(leg.answer, Answer::Wrong { .. }));
+    measured.failure.map_or(Ok(if wrong { Exit::Differs } else { Exit::Fine }), Err)
 }
 
 /// Refuses, before anything is written, what can't come to its end.
@@ -105,6 +107,19 @@ pub fn check(request: &Request) -> Result<()> {
     let folder = &request.folder;
     if !folder.is_dir() || nix::unistd::access(folder, nix::unistd::AccessFlags::W_OK).is_err() {
         bail!("{}: no such folder, or no permission to write there; choose one with --dir", folder.display());
+    }
+    for plan in request.legs.iter().map(|leg| request.parameters.plan(*leg)) {
+        if plan.range > plan.rows || plan.writers > plan.rows {
+            bail!(
+                "--range {} and --writers {} must be at most the rows of a leg, {}",
+                plan.range,
+                plan.writers,
+                plan.rows
+            );
+        }
+    }
+    for path in request.engines.iter().flatten() {
+        engine::Engine::load(path)?;
     }
     let largest =
         request.legs.iter().map(|leg| needed_bytes(&request.parameters.plan(*leg))).max().unwrap_or(0);
@@ -187,6 +202,10 @@ impl Session<'_> {
             }
         })?;
         let noise = noise::Interval::between(&before, &noise::Snapshot::take());
+        told.memory = group.as_ref().and_then(MemoryGroup::usage).or(told.memory.take());
+        if told.measures.iter().any(|(phase, _)| *phase == oltp::Phase::BulkInsert) {
+            place.mark(&plan)?;
+        }
         let failure = told.failure(&outcome, &plan, plan.memory_limit.filter(|_| group.is_some()));
         let run = Run {
             number,
@@ -210,6 +229,16 @@ impl Session<'_> {
         failure.map_or(Ok(()), |failure| Err(CannotMeasure(format!("{}: {failure}", name.name())).into()))
     }
 
+    /// The leg and, of another engine than the bundled one, its file; the whole path where two files have one name.
+    fn leg_name(&self, leg: LegName, engine: Option<&Path>) -> String {
+        let Some(path) = engine else { return leg.name().to_string() };
+        let file = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let namesakes =
+            self.request.engines.iter().flatten().filter(|other| file(other) == file(path)).count();
+        let engine = if namesakes > 1 { path.display().to_string() } else { file(path) };
+        format!("{} ({engine})", leg.name())
+    }
+
     /// Adds the run and its phases to the record.
     fn keep(
         &mut self,
@@ -219,11 +248,14 @@ impl Session<'_> {
         group: Option<(&MemoryGroup, u64)>,
         run: Run,
     ) {
-        let name = match engine.and_then(Path::file_name) {
-            Some(file) => format!("{} ({})", name.name(), file.to_string_lossy()),
-            None => name.name().to_string(),
-        };
-        let index = match self.recording.record.legs.iter().position(|leg| leg.name == name) {
+        let name = self.leg_name(name, engine);
+        let index = match self
+            .recording
+            .record
+            .legs
+            .iter()
+            .position(|leg| leg.name == name && leg.engine.name == engine_name(engine))
+        {
             Some(index) => index,
             None => {
                 self.recording.record.legs.push(new_leg(name, engine));
@@ -304,11 +336,15 @@ fn start(
     Ok(process::run(&job, request.interrupted, &mut |piece| on_bytes(piece.bytes))?)
 }
 
+fn engine_name(engine: Option<&Path>) -> String {
+    engine.map_or("bundled SQLite".to_string(), |path| path.display().to_string())
+}
+
 fn new_leg(name: String, engine: Option<&Path>) -> Leg {
     Leg {
         name,
         engine: Engine {
-            name: engine.map_or("bundled SQLite".to_string(), |path| path.display().to_string()),
+            name: engine_name(engine),
             sqlite_version: None,
             source_id: None,
             build: None,

@@ -25,11 +25,14 @@ impl Place {
         let folder = parent.join(format!("{prefix}{}-{}", std::process::id(), plan.leg.name()));
         std::fs::create_dir(&folder)
             .with_context(|| format!("{}: can't make this folder", folder.display()))?;
-        let place = Place { folder, keep };
+        Ok(Place { folder, keep })
+    }
+
+    /// Says what the database is, now that every row is in it.
+    pub fn mark(&self, plan: &LegPlan) -> Result<()> {
         let identity = serde_json::to_string_pretty(&plan.identity())?;
-        std::fs::write(place.folder.join(IDENTITY), identity)
-            .with_context(|| place.folder.display().to_string())?;
-        Ok(place)
+        std::fs::write(self.folder.join(IDENTITY), identity)
+            .with_context(|| self.folder.display().to_string())
     }
 
     /// A folder that has stayed, if its database is the one that is needed.
@@ -63,21 +66,29 @@ impl Drop for Place {
     }
 }
 
-/// Removes what runs that were killed have left: folders of ours whose process is gone, with nothing but a
-/// database in them.
+/// What a run may leave in its folder.
+const FILES: [&str; 5] = ["oltp.db", "oltp.db-wal", "oltp.db-shm", "oltp.db-journal", IDENTITY];
+
+/// Removes what runs that were killed have left: folders of ours whose process is gone, with nothing else in them.
 pub fn remove_stale(parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let process = name.strip_prefix(PASSING).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
         let gone = process.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
-        let ours =
-            |path: PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("oltp."));
-        let only_ours = || {
-            std::fs::read_dir(entry.path()).is_ok_and(|files| files.flatten().all(|file| ours(file.path())))
-        };
-        if gone && only_ours() {
-            let _ = std::fs::remove_dir_all(entry.path());
+        if gone && holds_only_ours(&entry.path()) {
+            for file in FILES {
+                let _ = std::fs::remove_file(entry.path().join(file));
+            }
+            let _ = std::fs::remove_dir(entry.path());
         }
     }
+}
+
+fn holds_only_ours(folder: &Path) -> bool {
+    let ours = |file: std::fs::DirEntry| {
+        let known = FILES.iter().any(|name| file.file_name() == *name);
+        known && file.file_type().is_ok_and(|kind| kind.is_file())
+    };
+    std::fs::read_dir(folder).is_ok_and(|mut files| files.all(|file| file.is_ok_and(ours)))
 }

@@ -39,7 +39,7 @@ impl SqlError {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// It can't be read.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: can't be read", path.display())]
     Unreadable {
         /// The library as the user named it.
         path: PathBuf,

@@ -5,7 +5,7 @@ use super::{Event, Job, checks, phases};
 use crate::driver::engine::{Checkpoint, Engine};
 use crate::driver::page_cache::{self, ProcessIo};
 use crate::suite::oltp::{self, Leg, Measure, Phase};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +35,14 @@ fn carry_out(job: &Job, tell: &mut dyn FnMut(&Event)) -> Result<()> {
         // What an earlier run has added goes; that it has rewritten payloads changes no sum and no length.
         session.connection.exec(&format!("DELETE FROM event WHERE id > {}", job.plan.rows))?;
         session.connection.checkpoint(Checkpoint::Truncate)?;
+        let rows = session.connection.query_i64("SELECT count(*) FROM event")?;
+        if rows != job.plan.rows as i64 {
+            bail!(
+                "{}: {rows} rows, where {} are needed; it is not whole",
+                job.database.display(),
+                job.plan.rows
+            );
+        }
         session.expected = Expected::after_bulk_insert(job.plan.seed, job.plan.rows, job.plan.payload);
         if job.plan.leg == Leg::DiskBound {
             page_cache::drop_file(&job.database)?;

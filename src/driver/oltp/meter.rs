@@ -19,7 +19,11 @@ pub struct Meter {
     errors: BTreeMap<String, u64>,
     busy: u64,
     started: Instant,
+    /// The end of the last operation.
+    last: Instant,
     cut: Cut,
+    attempts: u64,
+    /// Operations that succeeded, and time in ns, of each slice.
     slices: Vec<(u64, u64)>,
     slice_started: Instant,
     slice_operations: u64,
@@ -28,22 +32,25 @@ pub struct Meter {
 /// Where slices end.
 #[derive(Clone, Copy)]
 enum Cut {
+    /// After so many attempts.
     Every(u64),
-    After(Duration),
+    /// At multiples of this many ns since the start, the same for every thread.
+    After(u64),
 }
 
 impl Meter {
     /// Of a phase of `operations` operations.
     pub fn counted(operations: u64) -> Meter {
-        Meter::new(Cut::Every((operations / SLICES).max(1)))
+        Meter::new(Cut::Every((operations / SLICES).max(1)), Vec::new())
     }
 
     /// Of a phase of this length.
     pub fn timed(length: Duration) -> Meter {
-        Meter::new(Cut::After(length / SLICES as u32))
+        let slot = (length.as_nanos() as u64 / SLICES).max(1);
+        Meter::new(Cut::After(slot), vec![(0, slot); SLICES as usize])
     }
 
-    fn new(cut: Cut) -> Meter {
+    fn new(cut: Cut, slices: Vec<(u64, u64)>) -> Meter {
         let now = Instant::now();
         Meter {
             histogram: Histogram::new_with_bounds(1, 3_600_000_000_000, 4).expect("the bounds are constant"),
@@ -51,8 +58,10 @@ impl Meter {
             errors: BTreeMap::new(),
             busy: 0,
             started: now,
+            last: now,
             cut,
-            slices: Vec::new(),
+            attempts: 0,
+            slices,
             slice_started: now,
             slice_operations: 0,
         }
@@ -63,22 +72,29 @@ impl Meter {
     pub fn time(&mut self, operation: impl FnOnce() -> Result<(), SqlError>) -> bool {
         let before = Instant::now();
         let result = operation();
-        let after = Instant::now();
-        self.histogram.saturating_record((after - before).as_nanos() as u64);
+        self.last = Instant::now();
+        self.histogram.saturating_record((self.last - before).as_nanos() as u64);
+        self.attempts += 1;
         let succeeded = result.is_ok();
         if let Err(error) = result {
             self.failed(&error);
         }
         self.operations += u64::from(succeeded);
-        self.slice_operations += 1;
-        let ends = match self.cut {
-            Cut::Every(count) => self.slice_operations == count,
-            Cut::After(length) => after - self.slice_started >= length,
-        };
-        if ends {
-            self.slices.push((self.slice_operations, (after - self.slice_started).as_nanos() as u64));
-            self.slice_operations = 0;
-            self.slice_started = after;
+        match self.cut {
+            Cut::Every(count) => {
+                self.slice_operations += u64::from(succeeded);
+                if self.attempts.is_multiple_of(count) {
+                    self.slices
+                        .push((self.slice_operations, (self.last - self.slice_started).as_nanos() as u64));
+                    self.slice_operations = 0;
+                    self.slice_started = self.last;
+                }
+            }
+            Cut::After(slot) => {
+                let index = (self.last - self.started).as_nanos() as u64 / slot;
+                let end = self.slices.len() - 1;
+                self.slices[(index as usize).min(end)].0 += u64::from(succeeded);
+            }
         }
         succeeded
     }
@@ -89,7 +105,7 @@ impl Meter {
         *self.errors.entry(error.to_string()).or_default() += 1;
     }
 
-    /// Since the first operation.
+    /// Since the start.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
@@ -99,9 +115,9 @@ impl Meter {
         Meter::merge(vec![self])
     }
 
-    /// What several threads measured together: their operations add up, their slices side by side.
+    /// What several threads measured together, slice by slice: their operations add up.
     pub fn merge(meters: Vec<Meter>) -> Measure {
-        let elapsed = meters.iter().map(Meter::elapsed).max().unwrap_or_default();
+        let elapsed = meters.iter().map(|meter| meter.last - meter.started).max().unwrap_or_default();
         let mut meters = meters.into_iter();
         let Some(mut all) = meters.next() else { return Measure::default() };
         for meter in meters {
@@ -112,9 +128,8 @@ impl Meter {
             for (message, count) in meter.errors {
                 *all.errors.entry(message).or_default() += count;
             }
-            all.slices.truncate(meter.slices.len());
             for (slice, other) in all.slices.iter_mut().zip(&meter.slices) {
-                *slice = (slice.0 + other.0, slice.1.max(other.1));
+                slice.0 += other.0;
             }
         }
         Measure {
@@ -165,13 +180,16 @@ mod tests {
     #[test]
     fn threads_add_up() {
         let meter = || {
-            let mut meter = Meter::counted(20);
+            let mut meter = Meter::timed(Duration::from_secs(3600));
             (0..20).for_each(|_| {
                 meter.time(|| Ok(()));
             });
             meter
         };
         let measure = Meter::merge(vec![meter(), meter(), meter()]);
-        assert_eq!((measure.operations, measure.slices.len(), measure.slices[0].0), (60, 20, 3));
+        assert_eq!(
+            (measure.operations, measure.slices.len(), measure.slices[0]),
+            (60, 20, (60, 180_000_000_000))
+        );
     }
 }

@@ -230,9 +230,33 @@ pub const BUSY_TIMEOUT_MS: i64 = 5000;
 /// nothing for the page cache.
 const PROCESS_BYTES: u64 = 10 << 20;
 /// Fewer operations than this give no percentiles.
-const FEWEST_OPERATIONS: u64 = 10_000;
+const FEWEST_OPERATIONS: u64 = 30_000;
 
 impl Parameters {
+    /// Checks what a file may say otherwise than the command line can.
+    ///
+    /// # Errors
+    /// The parameter, and the values that it may have.
+    pub fn check(&self) -> Result<(), String> {
+        let ranges = [
+            ("rows", self.rows.unwrap_or(1000), 1000, 1_000_000_000),
+            ("payload", self.payload.unwrap_or(32), 32, 1_000_000),
+            ("operations", self.operations, 100, 100_000_000),
+            ("batch", self.batch, 1, 10_000_000),
+            ("range", self.range, 1, 100_000),
+            ("threads", self.threads, 1, 64),
+            ("writers", self.writers.unwrap_or(1), 1, 64),
+            ("seconds", self.seconds, 1, 3600),
+            ("cache", self.cache, 1_000_000, 1 << 50),
+            ("mmap", self.mmap, 1_000_000, 1 << 50),
+            ("memory_limit", self.memory_limit, 1_000_000, 1 << 50),
+        ];
+        match ranges.iter().find(|(_, value, low, high)| !(low..=high).contains(&value)) {
+            Some((name, value, low, high)) => Err(format!("{name} = {value}: expected {low} to {high}")),
+            None => parse::page_size(&self.page_size.to_string()).map(|_| ()),
+        }
+    }
+
     /// The numbers of a leg.
     pub fn plan(&self, leg: Leg) -> LegPlan {
         let (rows, payload, writers) = match leg {
