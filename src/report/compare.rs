@@ -20,8 +20,9 @@ pub fn compare(a: &Record, b: &Record) -> Result<Comparison, String> {
     let (Some(leg_a), Some(leg_b)) = (a.legs.first(), b.legs.first()) else {
         return Err("a record without a leg".to_string());
     };
-    if leg_a.steps.is_empty() || leg_b.steps.is_empty() {
-        return Err("only records of speedtest1 can be compared step by step".to_string());
+    let suite = crate::suite::speedtest1::SUITE.name;
+    if a.suite != suite || b.suite != suite {
+        return Err(format!("only records of {suite} can be compared step by step"));
     }
     if leg_a.counted().is_empty() || leg_b.counted().is_empty() {
         return Err("a record holds no run that counts".to_string());

@@ -90,9 +90,6 @@ pub fn run(args: &OltpArgs, interrupted: &AtomicBool) -> Result<Exit> {
     request.quiet = args.output.quiet;
     request.host_name = args.output.host_name;
     check(&request)?;
-    if !request.quiet {
-        announce(&request);
-    }
     let measured = measure(&request, &output::destination(&args.output)?)?;
     output::record(&measured.record, &args.output.formats)?;
     if let Some(path) = measured.path {
@@ -154,6 +151,9 @@ fn needed_bytes(plan: &LegPlan) -> u64 {
 /// # Errors
 /// What kept it from beginning.
 pub fn measure(request: &Request, destination: &Destination) -> Result<Measured> {
+    if !request.quiet {
+        announce(request);
+    }
     MemoryGroup::remove_stale();
     place::remove_stale(&request.folder);
     let recording = Recording::begin(new_record(request), destination)?;

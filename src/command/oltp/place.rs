@@ -76,7 +76,9 @@ pub fn remove_stale(parent: &Path) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let process = name.strip_prefix(PASSING).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
         let gone = process.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
-        if gone && holds_only_ours(&entry.path()) {
+        // A link is not a folder of ours, whatever it points to.
+        let folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if gone && folder && holds_only_ours(&entry.path()) {
             for file in FILES {
                 let _ = std::fs::remove_file(entry.path().join(file));
             }
