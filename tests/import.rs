@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Home, array, assert_runs_are_whole, keys, list, load, runs, skip};
+use common::{Home, array, assert_runs_are_whole, keys, list, load, runs};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -418,7 +418,8 @@ fn a_file_of_any_size_and_shape_ends_soon() {
 fn published_outputs_come_out_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/speedtest1-outputs");
     if !folder.is_dir() {
-        return skip(&format!("{}: no published outputs beside the project", folder.display()));
+        // They are not part of the project, so that their absence is no gap in a checkout.
+        return println!("skipped: {}: no published outputs beside the project", folder.display());
     }
     let whole =
         |first, last, rows, total: &'static [i64]| Whole { lines: (first, last), rows, totals: total };

@@ -1,6 +1,8 @@
 //! What the tests of the program share: a private home, ways to run it, and records as JSON.
 #![allow(dead_code)] // each test file uses a part
 
+pub mod oltp;
+
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
