@@ -3,6 +3,7 @@
 use crate::record::store;
 use crate::suite::oltp::parameters::{Identity, LegPlan};
 use anyhow::{Context, Result, bail};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The folder of one run's database; removed with everything in it, unless it is to stay.
@@ -22,9 +23,20 @@ impl Place {
     /// A new folder.
     pub fn new(parent: &Path, plan: &LegPlan, keep: bool) -> Result<Place> {
         let prefix = if keep { KEPT } else { PASSING };
-        let folder = parent.join(format!("{prefix}{}-{}", std::process::id(), plan.leg.name()));
-        std::fs::create_dir(&folder)
-            .with_context(|| format!("{}: can't make this folder", folder.display()))?;
+        let name = format!("{prefix}{}-{}", std::process::id(), plan.leg.name());
+        // Databases of several runs may stay.
+        let mut folder = parent.join(&name);
+        for number in 2.. {
+            match std::fs::create_dir(&folder) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    folder = parent.join(format!("{name}-{number}"))
+                }
+                made => {
+                    made.with_context(|| format!("{}: can't make this folder", folder.display()))?;
+                    break;
+                }
+            }
+        }
         Ok(Place { folder, keep })
     }
 
