@@ -39,12 +39,11 @@ impl SqlError {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// It can't be read.
-    #[error("{}: can't be read", path.display())]
+    #[error("{}: {error}", path.display())]
     Unreadable {
         /// The library as the user named it.
         path: PathBuf,
         /// Why.
-        #[source]
         error: io::Error,
     },
     /// It is a folder, a pipe or the like.
