@@ -7,7 +7,7 @@ use crate::driver::process;
 use crate::export;
 use crate::record::store::Destination;
 use crate::report::citation;
-use crate::verify::grade;
+use crate::verify::{Reference, grade};
 use anyhow::{Result, anyhow, bail};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -46,7 +46,8 @@ pub fn run(args: &CaptureArgs, interrupted: &AtomicBool) -> Result<Exit> {
         &toml,
         &export::reference::about(&record, leg, &args.name).map_err(|reason| anyhow!(reason))?,
     )?;
-    export::reference::check(&csv)?;
+    // What was written must be a reference that others can read.
+    Reference::load(&csv)?;
     output::print(&citation::text(&record, &args.name))?;
     output::print(&format!("\nwritten: {}, {}, {}\n", json.display(), csv.display(), toml.display()))?;
     Ok(Exit::Fine)

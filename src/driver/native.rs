@@ -154,15 +154,7 @@ pub struct NativeRun {
     pub stderr: String,
 }
 
-/// What a run that is under way has to tell.
-pub enum Progress<'a> {
-    /// This step now runs.
-    Step(&'a StepKey, &'a str),
-    /// The step has ended.
-    StepEnded(&'a StepKey),
-}
-
-/// Runs the tool once.
+/// Runs the tool once, and tells of each step as it begins: its key and name.
 ///
 /// # Errors
 /// Only when the process can't be started; a run that fails is a [`NativeRun`] with a failure.
@@ -170,7 +162,7 @@ pub fn run(
     setting: &Setting,
     workload: &Workload,
     interrupted: &AtomicBool,
-    on_progress: &mut dyn FnMut(Progress),
+    on_step: &mut dyn FnMut(&StepKey, &str),
 ) -> Result<NativeRun> {
     let mut arguments: Vec<_> = workload.arguments().into_iter().map(Into::into).collect();
     if let (Database::File, Some(path)) = (workload.database, setting.database) {
@@ -195,12 +187,11 @@ pub fn run(
         for event in scanner.feed(piece.bytes) {
             match event {
                 Event::Started(key, name) => {
-                    on_progress(Progress::Step(&key, &name));
-                    open = Some((key, piece.at));
+                    on_step(&key, &name);
+                    open = Some(piece.at);
                 }
                 Event::Finished => {
-                    if let Some((key, started)) = open.take() {
-                        on_progress(Progress::StepEnded(&key));
+                    if let Some(started) = open.take() {
                         // Both in one piece: this process was late, and what it saw is no duration.
                         spans.push(Span { started, ended: (piece.at > started).then_some(piece.at) });
                     }

@@ -56,7 +56,7 @@ pub fn build(flags: &[&str], cache: &Path) -> Result<PathBuf> {
 /// When it can't be started.
 pub fn probe(flags: &[&str], setting: &native::Setting, interrupted: &AtomicBool) -> Result<Probe> {
     let workload = Workload { size: 1, ..Workload::default() };
-    let run = native::run(setting, &workload, interrupted, &mut |_| {})?;
+    let run = native::run(setting, &workload, interrupted, &mut |_, _| {})?;
     Ok(Probe {
         command: compile::command_line(BUILD.compiler, flags),
         completed: run.failure.is_none(),

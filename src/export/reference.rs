@@ -4,8 +4,8 @@ use crate::record::{Answer, CLOCK_ERROR_MS, Leg, Record};
 use crate::stats::Summary;
 use crate::suite::speedtest1::Workload;
 use crate::verify::claim::{Claim, Quantity, Test};
+use crate::verify::grade;
 use crate::verify::reference::{About, Citation, EngineFacts, Tolerance};
-use crate::verify::{Reference, grade};
 use std::collections::BTreeMap;
 
 /// Figures of every step and TOTAL: the median, its interval and the number of runs.
@@ -108,12 +108,4 @@ fn claims() -> Vec<Claim> {
         value("no-errors", "every run ends well", Quantity::Errors),
         value("total-is-the-sum", "TOTAL is the sum of its rows", Quantity::TotalMinusSum),
     ]
-}
-
-/// Reads back what [`figures`] and [`about`] wrote, to be sure that it is a reference.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn check(csv: &std::path::Path) -> anyhow::Result<Reference> {
-    Reference::load(csv)
 }

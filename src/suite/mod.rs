@@ -23,13 +23,6 @@ pub struct StepKey {
     pub occurrence: u32,
 }
 
-impl StepKey {
-    /// The key of the first step `number` of `testset`.
-    pub fn first(testset: &str, number: u32) -> Self {
-        StepKey { testset: testset.to_string(), number, occurrence: 1 }
-    }
-}
-
 /// `main/310`, and `star/130#2` for the second 130 of `star`.
 impl fmt::Display for StepKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -96,7 +96,7 @@ impl Session<'_> {
     fn check_answer(&mut self) -> Result<()> {
         self.progress.stage("checking the answers: one untimed run with --verify");
         let workload = Workload { verify: true, stats: false, ..self.request.workload.clone() };
-        let run = native::run(&self.setting, &workload, self.request.interrupted, &mut |_| {})?;
+        let run = native::run(&self.setting, &workload, self.request.interrupted, &mut |_, _| {})?;
         if let Some(failure) = run.failure {
             return Err(CannotMeasure(format!("the answer check failed: {failure}")).into());
         }
@@ -167,12 +167,14 @@ impl Session<'_> {
         self.progress.run_begins(label, after);
         let before = noise::Snapshot::take();
         let progress = &mut self.progress;
-        let run =
-            native::run(&self.setting, &self.request.workload, self.request.interrupted, &mut |event| {
-                if let native::Progress::Step(key, name) = event {
-                    progress.step_begins(&key.to_string(), name);
-                }
-            })?;
+        let run = native::run(
+            &self.setting,
+            &self.request.workload,
+            self.request.interrupted,
+            &mut |key, name| {
+                progress.step_begins(&key.to_string(), name);
+            },
+        )?;
         let interval = noise::Interval::between(&before, &noise::Snapshot::take());
         self.progress.run_ends();
         samples::keep(self.leg(), number, warmup, &run, interval);

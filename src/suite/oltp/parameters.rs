@@ -53,11 +53,6 @@ impl Scale {
     pub fn of(self, full: u64) -> u64 {
         (full / self.0).max(1)
     }
-
-    /// The denominator.
-    pub fn divisor(self) -> u64 {
-        self.0
-    }
 }
 
 impl Default for Scale {
