@@ -1,6 +1,7 @@
 //! The command line. Help, man page and completions come from these types.
 
 use crate::suite::oltp;
+use crate::suite::scale::Scale;
 use crate::suite::speedtest1::Workload;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -275,7 +276,7 @@ pub struct VerifyArgs {
 
     /// Shrink an oltp study: rows, operations, caches and the memory limit together
     #[arg(long, value_name = "1/N")]
-    pub scale: Option<oltp::parameters::Scale>,
+    pub scale: Option<Scale>,
 
     /// Show no progress
     #[arg(short, long)]

@@ -175,6 +175,7 @@ fn add(leg: &mut Leg, number: u32, run: &ImportedRun) {
         resources: None,
         noise: None,
         statistics: run.output.statistics.iter().cloned().collect::<BTreeMap<_, _>>(),
+        work: None,
     });
 }
 

@@ -97,7 +97,7 @@ fn phases(record: &Record) -> Result<String, csv::Error> {
             line.extend(numbers.iter().map(u64::to_string));
             line.extend([measure.errors.values().sum::<u64>(), measure.busy].iter().map(u64::to_string));
             line.push(measure.read_bytes.map_or(String::new(), |bytes| bytes.to_string()));
-            line.push(measure.wal_bytes.to_string());
+            line.push(measure.wal_bytes.map_or(String::new(), |bytes| bytes.to_string()));
             writer.write_record(line)?;
         }
     }

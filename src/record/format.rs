@@ -8,7 +8,7 @@ mod convert;
 use super::Record;
 use crate::environment::{Host, disk::Filesystem, noise};
 use crate::suite::StepKey;
-use crate::suite::oltp::Measure;
+use crate::suite::measure::Measure;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -231,6 +231,9 @@ pub struct RunFile {
     pub noise: Option<noise::Interval>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub statistics: BTreeMap<String, String>,
+    /// SHA-256 of the SQL and arguments that ran, in order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<String>,
 }
 
 /// Resources of one run.

@@ -8,7 +8,7 @@ pub mod store;
 use crate::environment::{Host, disk::Filesystem, noise};
 use crate::stats::Summary;
 use crate::suite::StepKey;
-use crate::suite::oltp::Measure;
+use crate::suite::measure::Measure;
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -202,6 +202,8 @@ pub struct Run {
     pub noise: Option<noise::Interval>,
     /// Lines of `--stats`.
     pub statistics: BTreeMap<String, String>,
+    /// SHA-256 of the SQL and arguments that ran, in order, where they were hashed.
+    pub work: Option<String>,
 }
 
 impl Run {

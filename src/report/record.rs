@@ -3,7 +3,7 @@
 use super::table::{Table, left, ms, percent, right, seconds};
 use crate::record::{Answer, CLOCK_ERROR_MS, Leg, Origin, Record, Run, clock_error_of_sum};
 use crate::stats::{self, Summary, summary};
-use crate::suite::oltp::Measure;
+use crate::suite::measure::Measure;
 
 /// The table of a record.
 pub fn table(record: &Record) -> Table {
@@ -84,7 +84,7 @@ fn phase_row(name: &str, measure: &Measure) -> Vec<String> {
         us(latency.p999_ns),
         us(latency.max_ns),
         measure.read_bytes.map_or(String::new(), mb),
-        mb(measure.wal_bytes),
+        measure.wal_bytes.map_or(String::new(), mb),
         measure.errors.values().sum::<u64>().to_string(),
     ]
 }

@@ -3,9 +3,13 @@
 //! A suite is data: its steps, parameters and expected answers. Nothing in this module starts a
 //! process, reads a clock or touches a file.
 
+pub mod measure;
 pub mod oltp;
 pub mod parse;
+pub mod scale;
+pub mod serverless;
 pub mod speedtest1;
+pub mod sql;
 
 use std::fmt;
 
@@ -62,4 +66,4 @@ pub struct Suite {
 }
 
 /// Every suite that exists.
-pub const SUITES: &[Suite] = &[speedtest1::SUITE, oltp::SUITE];
+pub const SUITES: &[Suite] = &[speedtest1::SUITE, oltp::SUITE, serverless::SUITE];

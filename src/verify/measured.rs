@@ -116,7 +116,7 @@ pub fn finest(record: &Record, key: &FigureKey) -> Option<Values> {
 /// With enough runs each gives one value. With fewer, a rate takes its interval from the slices of the phase.
 fn of_phase(leg: &Leg, phase: &str, metric: Metric) -> Option<Values> {
     let measures = leg.measures(phase);
-    let latency = |pick: fn(&crate::suite::oltp::Latency) -> u64| {
+    let latency = |pick: fn(&crate::suite::measure::Latency) -> u64| {
         measures.iter().map(|measure| pick(&measure.latency) as f64 / 1e6).collect::<Vec<f64>>()
     };
     let samples = match metric {

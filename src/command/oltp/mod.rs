@@ -224,6 +224,7 @@ impl Session<'_> {
             }),
             noise: Some(noise),
             statistics: BTreeMap::new(),
+            work: None,
         };
         self.keep(name, engine, told, group.as_ref().zip(plan.memory_limit), run);
         failure.map_or(Ok(()), |failure| Err(CannotMeasure(format!("{}: {failure}", name.name())).into()))

@@ -5,8 +5,9 @@ use crate::driver::oltp::Event;
 use crate::driver::process::{Ending, Outcome};
 use crate::environment::Host;
 use crate::measure::Progress;
+use crate::suite::measure::Measure;
+use crate::suite::oltp::Phase;
 use crate::suite::oltp::parameters::LegPlan;
-use crate::suite::oltp::{Measure, Phase};
 
 /// What one process told of a leg.
 #[derive(Default)]
@@ -64,7 +65,7 @@ impl Told {
     fn fits_in_memory(&self, plan: &LegPlan, confined: Option<u64>) -> Option<String> {
         plan.memory_limit?;
         let limit = confined.or_else(|| Host::capture(false).memory.total_bytes)?;
-        let largest = self.measures.iter().map(|(_, measure)| measure.database_bytes).max()?;
+        let largest = self.measures.iter().filter_map(|(_, measure)| measure.database_bytes).max()?;
         let reads = self.measures.iter().find(|(phase, _)| *phase == Phase::SelectPrimaryKey);
         let read_bytes = reads.and_then(|(_, measure)| measure.read_bytes)?;
         if largest <= limit {

@@ -46,6 +46,7 @@ pub fn keep(leg: &mut Leg, number: u32, warmup: bool, run: &NativeRun, noise: no
         }),
         noise: Some(noise),
         statistics: statistics(run),
+        work: None,
     });
 }
 

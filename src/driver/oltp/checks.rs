@@ -2,8 +2,9 @@
 
 use super::session::{Expected, Ledger, Session};
 use crate::driver::engine::{Connection, SqlError, Step, Value};
+use crate::suite::measure::{Check, Measure};
 use crate::suite::oltp::data;
-use crate::suite::oltp::{self, Check, Measure, Phase};
+use crate::suite::oltp::{self, Phase};
 
 /// The checks that follow `phase`.
 ///

@@ -4,7 +4,8 @@ use super::session::{Expected, Session};
 use super::{Event, Job, checks, phases};
 use crate::driver::engine::{Checkpoint, Engine};
 use crate::driver::page_cache::{self, ProcessIo};
-use crate::suite::oltp::{self, Leg, Measure, Phase};
+use crate::suite::measure::Measure;
+use crate::suite::oltp::{self, Leg, Phase};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -84,11 +85,11 @@ impl Session {
             io.zip(ProcessIo::of(process)).map(|(before, after)| after.since(before).read_bytes);
         measure.major_faults =
             faults.zip(page_cache::major_faults(process)).map(|(before, after)| after - before);
-        measure.wal_bytes = size(&wal(&self.database));
+        measure.wal_bytes = Some(size(&wal(&self.database)));
         let copied = self.connection.checkpoint(Checkpoint::Restart)?;
-        measure.checkpointed_pages = copied.map_or(0, |(_, copied)| copied);
+        measure.checkpointed_pages = copied.map(|(_, copied)| copied);
         self.connection.checkpoint(Checkpoint::Truncate)?;
-        measure.database_bytes = size(&self.database);
+        measure.database_bytes = Some(size(&self.database));
         measure.checks = checks::after(self, phase, &measure)?;
         if self.plan.leg == Leg::DiskBound && matches!(phase, Phase::BulkInsert | Phase::Mixed) {
             // The next phase shall not profit from what the last one, or its checks, left in memory.

@@ -1,7 +1,7 @@
 //! Latencies and slices of a phase.
 
 use crate::driver::engine::SqlError;
-use crate::suite::oltp::{Latency, Measure};
+use crate::suite::measure::{Latency, Measure};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};

@@ -7,8 +7,9 @@ mod meter;
 mod phases;
 mod session;
 
+use crate::suite::measure::Measure;
+use crate::suite::oltp::Phase;
 use crate::suite::oltp::parameters::LegPlan;
-use crate::suite::oltp::{Measure, Phase};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -3,8 +3,9 @@
 use super::meter::Meter;
 use super::session::{Ledger, Session};
 use crate::driver::engine::{Connection, SqlError, Statement, Step, Value};
+use crate::suite::measure::Measure;
 use crate::suite::oltp::data::{self, Data, Purpose, Row};
-use crate::suite::oltp::{self, Measure, Phase};
+use crate::suite::oltp::{self, Phase};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Barrier;

@@ -48,7 +48,7 @@ same_fields! {
     };
     Engine = EngineFile { name, sqlite_version, source_id, build => maybe, compile_options };
     BuildFacts = BuildFile { pinned, origin, sources, command, compiler, executable };
-    Run = RunFile { number, warmup, rejected, flags, total_ms, wall_ns, resources => maybe, noise, statistics };
+    Run = RunFile { number, warmup, rejected, flags, total_ms, wall_ns, resources => maybe, noise, statistics, work };
     Resources = ResourcesFile {
         user_us, system_us, peak_memory_bytes, voluntary_switches, involuntary_switches, major_faults
     };

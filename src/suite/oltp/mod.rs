@@ -2,10 +2,8 @@
 //! than RAM.
 
 pub mod data;
-pub mod measure;
 pub mod parameters;
 
-pub use measure::{Check, Latency, Measure};
 pub use parameters::{Leg, Parameters};
 
 use serde::{Deserialize, Serialize};

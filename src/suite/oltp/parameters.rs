@@ -1,10 +1,9 @@
 //! The parameters of the study. What its publication does not state has a default here, and a note in the reference.
 
-use super::super::parse;
+use crate::suite::parse;
+use crate::suite::scale::Scale;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 
 /// The two databases of the study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
@@ -41,53 +40,6 @@ impl Synchronous {
     /// As `PRAGMA synchronous` reads it back.
     pub fn number(self) -> i64 {
         self as i64
-    }
-}
-
-/// A fraction of the full size, such as 1/100: rows, caches, memory map and memory limit shrink together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scale(u64);
-
-impl Scale {
-    /// `full`, shrunk; at least 1.
-    pub fn of(self, full: u64) -> u64 {
-        (full / self.0).max(1)
-    }
-}
-
-impl Default for Scale {
-    fn default() -> Self {
-        Scale(1)
-    }
-}
-
-impl fmt::Display for Scale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "1/{}", self.0)
-    }
-}
-
-impl FromStr for Scale {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let divisor = text.strip_prefix("1/").unwrap_or(if text == "1" { "1" } else { "" });
-        match divisor.parse() {
-            Ok(divisor @ 1..=10_000) => Ok(Scale(divisor)),
-            _ => Err("expected 1/N with N from 1 to 10000, such as 1/100".to_string()),
-        }
-    }
-}
-
-impl Serialize for Scale {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Scale {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -22,11 +22,14 @@ pub struct Measure {
     /// Those of them that were BUSY after the timeout.
     pub busy: u64,
     /// Bytes of the database after the phase.
-    pub database_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database_bytes: Option<u64>,
     /// Bytes of its write-ahead log after the phase, before the checkpoint that follows.
-    pub wal_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wal_bytes: Option<u64>,
     /// Pages that this checkpoint copied.
-    pub checkpointed_pages: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpointed_pages: Option<u32>,
     /// Bytes that came from the disk during the phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_bytes: Option<u64>,
@@ -36,6 +39,9 @@ pub struct Measure {
     /// Counts by kind, such as `found` and `updates`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,
+    /// What passed between client and server, where there is a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Exchange>,
     /// Answers, checked.
     pub checks: Vec<Check>,
 }
@@ -51,6 +57,24 @@ impl Measure {
     pub fn slices_in_seconds(&self) -> impl Iterator<Item = (f64, f64)> {
         self.slices.iter().map(|(operations, ns)| (*operations as f64, *ns as f64 / 1e9))
     }
+}
+
+/// What passed between a client and its server, and what it cost either.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Exchange {
+    /// The time that the server says it took for the statements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_ns: Option<u64>,
+    /// CPU time of the client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cpu_ns: Option<u64>,
+    /// Times that the client waited for the server.
+    pub round_trips: u64,
+    /// Bodies of messages, without their frames.
+    pub sent_bytes: u64,
+    /// Bodies of messages, without their frames.
+    pub received_bytes: u64,
 }
 
 /// Percentiles of the latency of an operation, and the histogram they come from.
