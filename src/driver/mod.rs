@@ -3,6 +3,7 @@
 pub mod cgroup;
 pub mod compile;
 pub mod engine;
+pub mod hrana;
 pub mod native;
 pub mod oltp;
 pub mod page_cache;

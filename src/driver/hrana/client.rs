@@ -1,0 +1,278 @@
+//! One connection to a server.
+
+use super::address::Address;
+use super::failure::Failure;
+use super::message::{self, Body, ClientMessage, Executed, Request, ServerMessage};
+use super::transport::Timed;
+use crate::suite::serverless::Protocol;
+use crate::suite::sql::{Answer, Statement};
+use rustls::crypto::ring;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use tungstenite::client::ClientRequestBuilder;
+use tungstenite::handshake::HandshakeError;
+use tungstenite::protocol::WebSocketConfig;
+use tungstenite::stream::MaybeTlsStream;
+use tungstenite::{Message, WebSocket};
+
+/// How long to wait, and for how much.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// For a connection, and for the answer to the first greeting.
+    pub connect: Duration,
+    /// For each reply. A write that waits for another one's transaction may take 5 s on sqld, twice.
+    pub reply: Duration,
+    /// Set from outside when the user wants it to end.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Limits {
+    /// The published client waits without end; this one 12 s, longer than any wait of a healthy server.
+    pub fn new(stop: &Arc<AtomicBool>) -> Limits {
+        Limits { connect: Duration::from_secs(5), reply: Duration::from_secs(12), stop: Arc::clone(stop) }
+    }
+}
+
+/// A server's reply holds at most 10 MB, and base64 and quotes add to them.
+const LARGEST_MESSAGE: usize = 32 << 20;
+
+/// A stream, which is a connection to SQLite inside the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream(i32);
+
+/// A statement's answer and what the server says of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// The answer.
+    pub answer: Answer,
+    /// The server's own time, in whole µs as it tells it, in ns.
+    pub server_ns: u64,
+}
+
+/// What has passed over a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Times that we waited for the server.
+    pub round_trips: u64,
+    /// Bodies of messages.
+    pub sent_bytes: u64,
+    /// Bodies of messages.
+    pub received_bytes: u64,
+}
+
+/// A connection.
+pub struct Client {
+    socket: WebSocket<MaybeTlsStream<Timed>>,
+    protocol: Protocol,
+    limits: Limits,
+    last_request: i32,
+    last_stream: i32,
+    /// Requests whose replies nobody waits for, but which will come.
+    outstanding: Vec<i32>,
+    traffic: Traffic,
+}
+
+impl Client {
+    /// Connects, and shows the token.
+    ///
+    /// # Errors
+    /// Any class but [`Failure::Server`].
+    pub fn connect(address: &Address, protocol: Protocol, limits: &Limits) -> Result<Client, Failure> {
+        let refused = |error: std::io::Error| Failure::Refused(error.to_string());
+        let stream =
+            Timed::connect(address.host_and_port(), limits.connect, &limits.stop).map_err(refused)?;
+        // Already installed is as good.
+        let _ = ring::default_provider().install_default();
+        let request = ClientRequestBuilder::new(address.uri().clone()).with_sub_protocol(protocol.name());
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(LARGEST_MESSAGE))
+            .max_frame_size(Some(LARGEST_MESSAGE));
+        let (socket, _) =
+            tungstenite::client_tls_with_config(request, stream, Some(config), None).map_err(|error| {
+                match error {
+                    HandshakeError::Failure(error) => Failure::of_socket(error, limits.connect),
+                    HandshakeError::Interrupted(_) => Failure::TimedOut(limits.connect),
+                }
+            })?;
+        let mut client = Client {
+            socket,
+            protocol,
+            limits: limits.clone(),
+            last_request: 0,
+            last_stream: 0,
+            outstanding: Vec::new(),
+            traffic: Traffic::default(),
+        };
+        client.greet(address)?;
+        Ok(client)
+    }
+
+    fn greet(&mut self, address: &Address) -> Result<(), Failure> {
+        self.set_deadline(self.limits.connect);
+        let jwt = address.token.as_ref().map(|token| token.reveal());
+        self.write(&ClientMessage::Hello { jwt }, self.limits.connect)?;
+        self.flush(self.limits.connect)?;
+        match self.read(self.limits.connect)? {
+            ServerMessage::HelloOk => Ok(()),
+            ServerMessage::HelloError(error) => {
+                Err(Failure::Auth { code: error.code, message: error.message })
+            }
+            ServerMessage::Reply { .. } => Err(Failure::Protocol("a reply before the greeting".to_string())),
+        }
+    }
+
+    /// Opens a stream and waits until it is there.
+    ///
+    /// # Errors
+    /// Any class.
+    pub fn open_stream(&mut self) -> Result<Stream, Failure> {
+        let stream = self.next_stream();
+        self.call(Request::OpenStream { stream: stream.0 })?;
+        Ok(stream)
+    }
+
+    /// Runs a statement on a stream.
+    ///
+    /// # Errors
+    /// Any class.
+    pub fn execute(&mut self, stream: Stream, statement: &Statement) -> Result<Reply, Failure> {
+        let request = Request::Execute { stream: stream.0, statement: message::body(statement) };
+        self.call(request).and_then(single)
+    }
+
+    /// Runs a statement on a stream of its own, as @libsql/client does: opening, statement and closing leave together,
+    /// and only the statement's reply is waited for.
+    ///
+    /// # Errors
+    /// Any class.
+    pub fn execute_on_own_stream(&mut self, statement: &Statement) -> Result<Reply, Failure> {
+        self.set_deadline(self.limits.reply);
+        let stream = self.next_stream().0;
+        let open = self.send(Request::OpenStream { stream })?;
+        let execute = self.send(Request::Execute { stream, statement: message::body(statement) })?;
+        let close = self.send(Request::CloseStream { stream })?;
+        self.outstanding.extend([open, close]);
+        self.wait(execute).and_then(single)
+    }
+
+    /// Runs statements on a stream, all in one message.
+    ///
+    /// # Errors
+    /// Any class; [`Failure::Server`] is the first refusal of a statement, and the others have run.
+    pub fn batch<'a>(
+        &mut self,
+        stream: Stream,
+        statements: impl Iterator<Item = &'a Statement>,
+    ) -> Result<Vec<Reply>, Failure> {
+        let batch = message::batch(statements);
+        let expected = batch.steps.len();
+        match self.call(Request::Batch { stream: stream.0, batch })? {
+            Body::Batch(Ok(results)) if results.len() == expected => {
+                Ok(results.into_iter().map(reply).collect())
+            }
+            Body::Batch(Ok(results)) => {
+                Err(Failure::Protocol(format!("{} results of {expected} statements", results.len())))
+            }
+            Body::Batch(Err(error)) => Err(Failure::Server { code: error.code, message: error.message }),
+            _ => Err(Failure::Protocol("the reply to another kind of request".to_string())),
+        }
+    }
+
+    /// Asks a stream for the least that can be asked.
+    ///
+    /// # Errors
+    /// Any class.
+    pub fn ask_autocommit(&mut self, stream: Stream) -> Result<(), Failure> {
+        self.call(Request::GetAutocommit { stream: stream.0 }).map(|_| ())
+    }
+
+    /// What has passed so far.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    fn next_stream(&mut self) -> Stream {
+        self.last_stream = self.last_stream.checked_add(1).unwrap_or(1);
+        Stream(self.last_stream)
+    }
+
+    fn call(&mut self, request: Request) -> Result<Body, Failure> {
+        self.set_deadline(self.limits.reply);
+        let id = self.send(request)?;
+        self.wait(id)
+    }
+
+    fn send(&mut self, request: Request) -> Result<i32, Failure> {
+        self.last_request = self.last_request.checked_add(1).unwrap_or(1);
+        let id = self.last_request;
+        self.write(&ClientMessage::Request { id, request }, self.limits.reply)?;
+        Ok(id)
+    }
+
+    /// Waits for the reply to `id`; those that nobody waits for may come before it.
+    fn wait(&mut self, id: i32) -> Result<Body, Failure> {
+        self.flush(self.limits.reply)?;
+        self.traffic.round_trips += 1;
+        loop {
+            let ServerMessage::Reply { id: of, outcome } = self.read(self.limits.reply)? else {
+                return Err(Failure::Protocol("a greeting after the greeting".to_string()));
+            };
+            if of == id {
+                return outcome.map_err(|error| Failure::Server { code: error.code, message: error.message });
+            }
+            let known = self.outstanding.iter().position(|outstanding| *outstanding == of);
+            let known = known
+                .ok_or_else(|| Failure::Protocol(format!("a reply to request {of}, which awaits none")))?;
+            self.outstanding.swap_remove(known);
+        }
+    }
+
+    fn set_deadline(&mut self, within: Duration) {
+        let deadline = Instant::now() + within;
+        match self.socket.get_mut() {
+            MaybeTlsStream::Plain(stream) => stream.set_deadline(deadline),
+            MaybeTlsStream::Rustls(stream) => stream.sock.set_deadline(deadline),
+            _ => {}
+        }
+    }
+
+    fn write(&mut self, message: &ClientMessage, within: Duration) -> Result<(), Failure> {
+        let message = message::encode(message, self.protocol);
+        self.traffic.sent_bytes += message.len() as u64;
+        self.socket.write(message).map_err(|error| Failure::of_socket(error, within))
+    }
+
+    fn flush(&mut self, within: Duration) -> Result<(), Failure> {
+        self.socket.flush().map_err(|error| Failure::of_socket(error, within))
+    }
+
+    fn read(&mut self, within: Duration) -> Result<ServerMessage, Failure> {
+        loop {
+            let message = self.socket.read().map_err(|error| Failure::of_socket(error, within))?;
+            match message {
+                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
+                Message::Close(frame) => {
+                    let why =
+                        frame.map_or(String::new(), |frame| format!(": {} {}", frame.code, frame.reason));
+                    return Err(Failure::Dropped(format!("closed by the server{why}")));
+                }
+                message => {
+                    self.traffic.received_bytes += message.len() as u64;
+                    return message::decode(&message, self.protocol);
+                }
+            }
+        }
+    }
+}
+
+fn single(body: Body) -> Result<Reply, Failure> {
+    match body {
+        Body::Statement(executed) => Ok(reply(executed)),
+        _ => Err(Failure::Protocol("the reply to another kind of request".to_string())),
+    }
+}
+
+fn reply(executed: Executed) -> Reply {
+    Reply { answer: executed.answer, server_ns: (executed.server_ms * 1e6) as u64 }
+}

@@ -1,0 +1,19 @@
+//! A blocking client of the Hrana protocol, over a WebSocket.
+//!
+//! It sends one statement (or batch) at a time and waits for its reply, so that what is timed is a round trip. Every
+//! wait has a deadline, every message a limit, and every failure a class.
+
+mod address;
+mod client;
+mod failure;
+mod json;
+mod message;
+mod protobuf;
+mod retry;
+mod transport;
+
+pub use address::{Address, Token};
+pub use client::{Client, Limits, Reply, Stream, Traffic};
+pub use failure::Failure;
+pub use retry::{Backoff, Retried};
+pub use transport::Timed;

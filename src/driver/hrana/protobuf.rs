@@ -1,0 +1,225 @@
+//! The envelope in Protocol Buffers: version 3. Tags are those of the protocol's specification.
+
+use super::message::{Body, ClientMessage, Error, Executed, Request, ServerMessage};
+use libsql_hrana::proto;
+use prost::{Message, Oneof};
+
+#[derive(Message)]
+struct Outgoing {
+    #[prost(oneof = "Sent", tags = "1, 2")]
+    message: Option<Sent>,
+}
+
+#[derive(Oneof)]
+enum Sent {
+    #[prost(message, tag = "1")]
+    Hello(Hello),
+    #[prost(message, tag = "2")]
+    Request(Asked),
+}
+
+#[derive(Message)]
+struct Hello {
+    #[prost(string, optional, tag = "1")]
+    jwt: Option<String>,
+}
+
+#[derive(Message)]
+struct Asked {
+    #[prost(int32, tag = "1")]
+    request_id: i32,
+    #[prost(oneof = "What", tags = "2, 3, 4, 5, 13")]
+    what: Option<What>,
+}
+
+#[derive(Oneof)]
+enum What {
+    #[prost(message, tag = "2")]
+    OpenStream(OfStream),
+    #[prost(message, tag = "3")]
+    CloseStream(OfStream),
+    #[prost(message, tag = "4")]
+    Execute(Execute),
+    #[prost(message, tag = "5")]
+    Batch(Batch),
+    #[prost(message, tag = "13")]
+    GetAutocommit(OfStream),
+}
+
+#[derive(Message)]
+struct OfStream {
+    #[prost(int32, tag = "1")]
+    stream_id: i32,
+}
+
+#[derive(Message)]
+struct Execute {
+    #[prost(int32, tag = "1")]
+    stream_id: i32,
+    #[prost(message, optional, tag = "2")]
+    stmt: Option<proto::Stmt>,
+}
+
+#[derive(Message)]
+struct Batch {
+    #[prost(int32, tag = "1")]
+    stream_id: i32,
+    #[prost(message, optional, tag = "2")]
+    batch: Option<proto::Batch>,
+}
+
+#[derive(Message)]
+struct Incoming {
+    #[prost(oneof = "Received", tags = "1, 2, 3, 4")]
+    message: Option<Received>,
+}
+
+#[derive(Oneof)]
+enum Received {
+    #[prost(message, tag = "1")]
+    HelloOk(Nothing),
+    #[prost(message, tag = "2")]
+    HelloError(HelloError),
+    #[prost(message, tag = "3")]
+    ResponseOk(ResponseOk),
+    #[prost(message, tag = "4")]
+    ResponseError(ResponseError),
+}
+
+#[derive(Message)]
+struct Nothing {}
+
+#[derive(Message)]
+struct HelloError {
+    #[prost(message, optional, tag = "1")]
+    error: Option<proto::Error>,
+}
+
+#[derive(Message)]
+struct ResponseOk {
+    #[prost(int32, tag = "1")]
+    request_id: i32,
+    #[prost(oneof = "Response", tags = "2, 3, 4, 5, 13")]
+    response: Option<Response>,
+}
+
+#[derive(Oneof)]
+enum Response {
+    #[prost(message, tag = "2")]
+    OpenStream(Nothing),
+    #[prost(message, tag = "3")]
+    CloseStream(Nothing),
+    #[prost(message, tag = "4")]
+    Execute(Executes),
+    #[prost(message, tag = "5")]
+    Batch(Batches),
+    #[prost(message, tag = "13")]
+    GetAutocommit(Nothing),
+}
+
+#[derive(Message)]
+struct Executes {
+    #[prost(message, optional, tag = "1")]
+    result: Option<proto::StmtResult>,
+}
+
+#[derive(Message)]
+struct Batches {
+    #[prost(message, optional, tag = "1")]
+    result: Option<BatchResult>,
+}
+
+/// The library's own can be written and not read. On the wire, a map is a list of pairs.
+#[derive(Message)]
+struct BatchResult {
+    #[prost(message, repeated, tag = "1")]
+    step_results: Vec<StepResult>,
+    #[prost(message, repeated, tag = "2")]
+    step_errors: Vec<StepError>,
+}
+
+#[derive(Message)]
+struct StepResult {
+    #[prost(uint32, tag = "1")]
+    step: u32,
+    #[prost(message, optional, tag = "2")]
+    result: Option<proto::StmtResult>,
+}
+
+#[derive(Message)]
+struct StepError {
+    #[prost(uint32, tag = "1")]
+    step: u32,
+    #[prost(message, optional, tag = "2")]
+    error: Option<proto::Error>,
+}
+
+#[derive(Message)]
+struct ResponseError {
+    #[prost(int32, tag = "1")]
+    request_id: i32,
+    #[prost(message, optional, tag = "2")]
+    error: Option<proto::Error>,
+}
+
+/// Writes a message.
+pub fn encode(message: &ClientMessage) -> Vec<u8> {
+    let sent = match message {
+        ClientMessage::Hello { jwt } => Sent::Hello(Hello { jwt: jwt.map(str::to_string) }),
+        ClientMessage::Request { id, request } => {
+            let what = match request {
+                Request::OpenStream { stream } => What::OpenStream(OfStream { stream_id: *stream }),
+                Request::CloseStream { stream } => What::CloseStream(OfStream { stream_id: *stream }),
+                Request::Execute { stream, statement } => {
+                    What::Execute(Execute { stream_id: *stream, stmt: Some(statement.clone()) })
+                }
+                Request::Batch { stream, batch } => {
+                    What::Batch(Batch { stream_id: *stream, batch: Some(batch.clone()) })
+                }
+                Request::GetAutocommit { stream } => What::GetAutocommit(OfStream { stream_id: *stream }),
+            };
+            Sent::Request(Asked { request_id: *id, what: Some(what) })
+        }
+    };
+    Outgoing { message: Some(sent) }.encode_to_vec()
+}
+
+/// Reads a message.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn decode(bytes: &[u8]) -> Result<ServerMessage, String> {
+    let incoming = Incoming::decode(bytes).map_err(|error| format!("not a message: {error}"))?;
+    let error =
+        |error: Option<proto::Error>| error.map(Error::from).ok_or("a refusal without an error".to_string());
+    match incoming.message.ok_or("a message of an unknown type")? {
+        Received::HelloOk(_) => Ok(ServerMessage::HelloOk),
+        Received::HelloError(refusal) => Ok(ServerMessage::HelloError(error(refusal.error)?)),
+        Received::ResponseError(refusal) => {
+            Ok(ServerMessage::Reply { id: refusal.request_id, outcome: Err(error(refusal.error)?) })
+        }
+        Received::ResponseOk(reply) => {
+            let response = reply.response.ok_or("a response of an unknown type")?;
+            Ok(ServerMessage::Reply { id: reply.request_id, outcome: Ok(body(response)?) })
+        }
+    }
+}
+
+fn body(response: Response) -> Result<Body, String> {
+    let missing = || "a response without a result".to_string();
+    match response {
+        Response::OpenStream(_) | Response::CloseStream(_) | Response::GetAutocommit(_) => Ok(Body::Done),
+        Response::Execute(response) => Ok(Body::Statement(response.result.ok_or_else(missing)?.try_into()?)),
+        Response::Batch(response) => {
+            let mut result = response.result.ok_or_else(missing)?;
+            if let Some(refused) = result.step_errors.into_iter().min_by_key(|error| error.step) {
+                return Ok(Body::Batch(Err(refused.error.ok_or_else(missing)?.into())));
+            }
+            result.step_results.sort_by_key(|result| result.step);
+            let executed = |step: StepResult| step.result.ok_or_else(missing)?.try_into();
+            let results: Result<Vec<Executed>, String> =
+                result.step_results.into_iter().map(executed).collect();
+            Ok(Body::Batch(Ok(results?)))
+        }
+    }
+}
