@@ -150,17 +150,24 @@ impl Drop for Guard {
 }
 
 fn spawn(job: &Job, stdout: OwnedFd) -> io::Result<Child> {
-    let mut command = Command::new(job.launcher);
-    command.arg("launch").arg("--parent").arg(std::process::id().to_string());
-    if let Some(cpu) = job.cpu {
-        command.arg("--cpu").arg(cpu.to_string());
-    }
-    for file in &job.groups {
-        command.arg("--group").arg(file);
-    }
+    let mut command = launcher(job.launcher, job.cpu, &job.groups);
     command.arg("--").arg(job.program).args(&job.arguments).envs(job.environment.iter().cloned());
     // A group of its own: ^C at the terminal reaches us alone, and we pass it on.
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::from(stdout)).stderr(Stdio::piped()).spawn()
+}
+
+/// The beginning of a command that starts a child whose life is tied to that of the thread which starts it: `--` and
+/// the program are to follow. See [`launch`].
+pub fn launcher(own: &Path, cpu: Option<usize>, groups: &[PathBuf]) -> Command {
+    let mut command = Command::new(own);
+    command.arg("launch").arg("--parent").arg(std::process::id().to_string());
+    if let Some(cpu) = cpu {
+        command.arg("--cpu").arg(cpu.to_string());
+    }
+    for file in groups {
+        command.arg("--group").arg(file);
+    }
+    command
 }
 
 /// The child's standard output: a raw pseudo-terminal, because the C library then writes each line as it

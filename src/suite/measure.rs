@@ -46,6 +46,20 @@ pub struct Measure {
     pub checks: Vec<Check>,
 }
 
+impl Exchange {
+    /// What passed since `before`.
+    pub fn since(&self, before: &Exchange) -> Exchange {
+        let difference = |now: Option<u64>, then: Option<u64>| now.zip(then).map(|(now, then)| now - then);
+        Exchange {
+            server_ns: difference(self.server_ns, before.server_ns),
+            client_cpu_ns: difference(self.client_cpu_ns, before.client_cpu_ns),
+            round_trips: self.round_trips - before.round_trips,
+            sent_bytes: self.sent_bytes - before.sent_bytes,
+            received_bytes: self.received_bytes - before.received_bytes,
+        }
+    }
+}
+
 impl Measure {
     /// Operations per second; `None` when there is nothing to divide.
     pub fn rate(&self) -> Option<f64> {

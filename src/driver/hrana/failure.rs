@@ -57,7 +57,7 @@ impl Failure {
     }
 
     /// From what the WebSocket says; `waited` is the deadline of the call.
-    pub(super) fn of_socket(error: Error, waited: Duration) -> Failure {
+    pub(in crate::driver) fn of_socket(error: Error, waited: Duration) -> Failure {
         match error {
             Error::ConnectionClosed | Error::AlreadyClosed => {
                 Failure::Dropped("closed by the server".to_string())
@@ -75,7 +75,7 @@ impl Failure {
         }
     }
 
-    pub(super) fn of_io(error: &io::Error, waited: Duration) -> Failure {
+    fn of_io(error: &io::Error, waited: Duration) -> Failure {
         match error.kind() {
             io::ErrorKind::TimedOut => Failure::TimedOut(waited),
             _ if transport::is_interruption(error) => Failure::Interrupted,

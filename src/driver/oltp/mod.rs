@@ -3,7 +3,6 @@
 
 mod checks;
 pub mod leg;
-mod meter;
 mod phases;
 mod session;
 

@@ -1,8 +1,8 @@
 //! The loop of each phase. Nothing but the operation is inside what is timed.
 
-use super::meter::Meter;
 use super::session::{Ledger, Session};
 use crate::driver::engine::{Connection, SqlError, Statement, Step, Value};
+use crate::driver::meter::Meter;
 use crate::suite::measure::Measure;
 use crate::suite::oltp::data::{self, Data, Purpose, Row};
 use crate::suite::oltp::{self, Phase};
@@ -87,7 +87,7 @@ fn timed_read(meter: &mut Meter, select: &mut Statement, id: i64, found: &mut [u
     meter.time(|| {
         let there = read(select, id)?;
         found[usize::from(there)] += 1;
-        Ok(())
+        Ok::<(), SqlError>(())
     });
 }
 

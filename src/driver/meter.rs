@@ -1,15 +1,35 @@
 //! Latencies and slices of a phase.
 
-use crate::driver::engine::SqlError;
+use super::engine::SqlError;
+use super::hrana::Failure;
 use crate::suite::measure::{Latency, Measure};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 /// A counted phase is cut into this many slices of equal work, a timed one into as many of equal time.
 const SLICES: u64 = 20;
+
+/// Why an operation failed.
+pub trait Fault: Display {
+    /// Whether another connection was writing.
+    fn is_busy(&self) -> bool;
+}
+
+impl Fault for SqlError {
+    fn is_busy(&self) -> bool {
+        SqlError::is_busy(self)
+    }
+}
+
+impl Fault for Failure {
+    fn is_busy(&self) -> bool {
+        Failure::is_busy(self)
+    }
+}
 
 /// Measures the operations of one thread.
 pub struct Meter {
@@ -69,7 +89,7 @@ impl Meter {
 
     /// Runs and times one operation; whether it succeeded.
     #[inline]
-    pub fn time(&mut self, operation: impl FnOnce() -> Result<(), SqlError>) -> bool {
+    pub fn time<E: Fault>(&mut self, operation: impl FnOnce() -> Result<(), E>) -> bool {
         let before = Instant::now();
         let result = operation();
         self.last = Instant::now();
@@ -100,7 +120,7 @@ impl Meter {
     }
 
     #[cold]
-    fn failed(&mut self, error: &SqlError) {
+    fn failed(&mut self, error: &impl Fault) {
         self.busy += u64::from(error.is_busy());
         *self.errors.entry(error.to_string()).or_default() += 1;
     }
@@ -166,7 +186,7 @@ mod tests {
     fn operations_slices_and_errors_are_counted() {
         let mut meter = Meter::counted(40);
         for _ in 0..40 {
-            assert!(meter.time(|| Ok(())));
+            assert!(meter.time(|| Ok::<(), SqlError>(())));
         }
         let busy = || Err(SqlError { code: 5, message: "database is locked".into() });
         assert!(!meter.time(busy));
@@ -182,7 +202,7 @@ mod tests {
         let meter = || {
             let mut meter = Meter::timed(Duration::from_secs(3600));
             (0..20).for_each(|_| {
-                meter.time(|| Ok(()));
+                meter.time(|| Ok::<(), SqlError>(()));
             });
             meter
         };

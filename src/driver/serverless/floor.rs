@@ -1,0 +1,138 @@
+//! What the wire alone costs: an echo over a WebSocket on loopback, with messages as long as those of a real exchange.
+
+use super::Side;
+use crate::driver::hrana::Failure;
+use crate::driver::meter::Meter;
+use crate::suite::measure::Exchange;
+use crate::suite::serverless::Step;
+use crate::suite::sql::Answer;
+use anyhow::{Context, Result};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use tungstenite::{Message, WebSocket};
+
+/// Long for an echo.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// A server of one connection. The first four bytes of a message say how long the answer shall be.
+pub struct Echo {
+    socket: SocketAddr,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Echo {
+    /// Starts one.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn start() -> Result<Echo> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let socket = listener.local_addr()?;
+        let thread = thread::spawn(move || {
+            let Ok((stream, _)) = listener.accept() else { return };
+            if configure(&stream).is_ok()
+                && let Ok(mut socket) = tungstenite::accept(stream)
+            {
+                while let Ok(message) = socket.read() {
+                    if answer(&mut socket, &message).is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+        Ok(Echo { socket, thread: Some(thread) })
+    }
+
+    /// Connects to it; one client is all it takes.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn connect(&self) -> Result<Caller> {
+        let stream = TcpStream::connect(self.socket)?;
+        configure(&stream)?;
+        let (socket, _) =
+            tungstenite::client(format!("ws://{}/", self.socket), stream).context("the echo")?;
+        Ok(Caller(socket))
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        // Wakes it where nobody has connected.
+        drop(TcpStream::connect(self.socket));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn configure(stream: &TcpStream) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))
+}
+
+fn answer(socket: &mut WebSocket<TcpStream>, message: &Message) -> tungstenite::Result<()> {
+    let Message::Binary(bytes) = message else { return Ok(()) };
+    let length = bytes.first_chunk().map_or(0, |length| u32::from_le_bytes(*length));
+    socket.send(Message::binary(vec![b' '; length as usize]))
+}
+
+/// The other side of an [`Echo`].
+pub struct Caller(WebSocket<TcpStream>);
+
+impl Caller {
+    /// Sends `sent` bytes and waits for `received`.
+    ///
+    /// # Errors
+    /// [`Failure::Dropped`] when the echo is gone.
+    pub fn round_trip(&mut self, sent: usize, received: usize) -> Result<(), Failure> {
+        let mut bytes = vec![b' '; sent.max(4)];
+        bytes[..4].copy_from_slice(&(received as u32).to_le_bytes());
+        let exchanged = self.0.send(Message::binary(bytes)).and_then(|()| self.0.read());
+        exchanged.map(|_| ()).map_err(|error| Failure::of_socket(error, PATIENCE))
+    }
+}
+
+/// Imitates the exchange of each step.
+pub fn run(
+    stop: &Arc<AtomicBool>,
+    exchanges: &[Exchange],
+    steps: &mut dyn FnMut(&mut dyn Side) -> Result<()>,
+) -> Result<()> {
+    let echo = Echo::start()?;
+    let mut floor =
+        Floor { caller: echo.connect()?, exchanges: exchanges.to_vec().into_iter(), stop: Arc::clone(stop) };
+    steps(&mut floor)
+}
+
+struct Floor {
+    caller: Caller,
+    exchanges: std::vec::IntoIter<Exchange>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Side for Floor {
+    /// One round trip a statement, of the mean length; there is nothing to answer, so what must be answered is given.
+    fn run(&mut self, step: &Step, meter: &mut Meter) -> Result<Vec<Answer>, String> {
+        let exchange = self.exchanges.next().ok_or("no exchange to imitate")?;
+        let mean = |bytes: u64| bytes.checked_div(exchange.round_trips).unwrap_or(0) as usize;
+        let mut failure = None;
+        for _ in &step.statements {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Failure::Interrupted.to_string());
+            }
+            meter.time(|| {
+                let result = self.caller.round_trip(mean(exchange.sent_bytes), mean(exchange.received_bytes));
+                failure = result.as_ref().err().map(ToString::to_string);
+                result
+            });
+            if let Some(failure) = failure {
+                return Err(failure);
+            }
+        }
+        Ok(step.answers.clone())
+    }
+}

@@ -1,0 +1,225 @@
+//! Runs the 15 steps on one side.
+
+mod embedded;
+pub mod floor;
+mod remote;
+
+use super::engine::Engine;
+use super::hrana::{Address, Failure};
+use super::meter::Meter;
+use super::sqld::{self, Server, observe};
+use crate::suite::measure::{Check, Exchange, Measure};
+use crate::suite::serverless::{Leg, Protocol, Step};
+use crate::suite::sql::{Answer, WorkHash};
+use anyhow::Result;
+use nix::sys::resource::{UsageWho, getrusage};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// Where the server is.
+#[derive(Clone)]
+pub enum Target {
+    /// One of our own, new for each run.
+    Own(sqld::Setting),
+    /// Somebody's, whose database has neither of our tables.
+    Remote(Address),
+}
+
+/// What all legs need to know.
+pub struct Setting {
+    /// The library of the embedded leg.
+    pub engine: Engine,
+    /// The server of the others.
+    pub target: Target,
+    /// How to speak to it.
+    pub protocol: Protocol,
+    /// In which private folders are made.
+    pub folder: PathBuf,
+    /// Whether databases stay.
+    pub keep: bool,
+    /// Set from outside when the user wants it to end.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What an engine says of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Its name: of a server with version and commit.
+    pub name: String,
+    /// Such as `3.45.1`.
+    pub sqlite_version: String,
+    /// Date and hash of the check-in.
+    pub source_id: String,
+    /// How it was compiled.
+    pub compile_options: Vec<String>,
+    /// Settings, read back.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// What came of one run of one leg.
+#[derive(Default)]
+pub struct LegRun {
+    /// The engine, when it could be asked.
+    pub facts: Option<Facts>,
+    /// Steps that were begun, in order.
+    pub steps: Vec<(&'static str, Measure)>,
+    /// Of the SQL and arguments that ran.
+    pub work: Option<String>,
+    /// Why it is not whole.
+    pub failure: Option<String>,
+    /// What the server used, when it is our own.
+    pub server: Option<observe::Usage>,
+    /// From the first to the last step, checks included.
+    pub wall: Duration,
+    /// What the server wrote, when something failed.
+    pub log: Option<String>,
+}
+
+/// A way to run statements.
+trait Side {
+    /// Runs the statements of a step one after the other and times each.
+    ///
+    /// # Errors
+    /// The first failure, in words; it has been counted.
+    fn run(&mut self, step: &Step, meter: &mut Meter) -> Result<Vec<Answer>, String>;
+
+    /// What has passed so far, where there is a server.
+    fn exchange(&self) -> Option<Exchange> {
+        None
+    }
+
+    /// How often the server was busy so far, and the statement was repeated.
+    fn busy(&self) -> u64 {
+        0
+    }
+}
+
+/// Runs a leg. `floors` are, for the leg of that name, the exchanges of each step to imitate; `begins` is told of each
+/// step.
+pub fn run(
+    leg: Leg,
+    setting: &Setting,
+    work: &[Step],
+    floors: &[Exchange],
+    begins: &mut dyn FnMut(&'static str),
+) -> LegRun {
+    let mut run = LegRun::default();
+    let result = match leg {
+        Leg::Embedded => {
+            embedded::run(setting, &mut run, &mut |side, run| all_steps(side, work, run, begins))
+        }
+        Leg::Floor => floor::run(&setting.stop, floors, &mut |side| all_steps(side, work, &mut run, begins)),
+        Leg::Sqld | Leg::SqldHeld | Leg::SqldBatch => on_server(leg, setting, work, &mut run, begins),
+    };
+    run.failure = result.err().map(|error| format!("{error:#}"));
+    if leg == Leg::Floor {
+        // It ran no SQL.
+        run.work = None;
+    }
+    run
+}
+
+fn on_server(
+    leg: Leg,
+    setting: &Setting,
+    work: &[Step],
+    run: &mut LegRun,
+    begins: &mut dyn FnMut(&'static str),
+) -> Result<()> {
+    match &setting.target {
+        Target::Remote(address) => {
+            remote::run(leg, setting, address, run, &mut |side, run| all_steps(side, work, run, begins))
+        }
+        Target::Own(own) => {
+            let server = Server::start(own)?;
+            let result = remote::run(leg, setting, &server.address(), run, &mut |side, run| {
+                all_steps(side, work, run, begins)
+            });
+            run.server = server.usage();
+            if let Some(facts) = &mut run.facts {
+                facts.name =
+                    server.build().map_or_else(|_| "sqld".to_string(), |build| build.replace('\n', " "));
+            }
+            run.log = result.is_err().then(|| sqld::tail(&server.log()));
+            server.stop();
+            result
+        }
+    }
+}
+
+/// Runs all steps; the measure of the step that fails is kept, too.
+fn all_steps(
+    side: &mut dyn Side,
+    work: &[Step],
+    run: &mut LegRun,
+    begins: &mut dyn FnMut(&'static str),
+) -> Result<()> {
+    let begun = Instant::now();
+    let mut hash = WorkHash::default();
+    for step in work {
+        begins(step.name);
+        let (measure, failure) = one_step(side, step);
+        step.statements.iter().for_each(|statement| hash.add(statement));
+        run.steps.push((step.name, measure));
+        run.wall = begun.elapsed();
+        if let Some(failure) = failure {
+            anyhow::bail!("step {}: {failure}", step.name);
+        }
+    }
+    run.work = Some(hash.hex());
+    Ok(())
+}
+
+fn one_step(side: &mut dyn Side, step: &Step) -> (Measure, Option<String>) {
+    let (before, cpu, busy) = (side.exchange(), thread_cpu_ns(), side.busy());
+    let mut meter = Meter::counted(step.statements.len() as u64);
+    let outcome = side.run(step, &mut meter);
+    let mut measure = meter.finish();
+    let cpu = cpu.zip(thread_cpu_ns()).map(|(before, after)| after - before);
+    measure.busy += side.busy() - busy;
+    measure.exchange = before
+        .zip(side.exchange())
+        .map(|(before, after)| Exchange { client_cpu_ns: cpu, ..after.since(&before) });
+    let failure = match outcome {
+        Ok(answers) => {
+            measure.operations = step.statements.len() as u64;
+            measure.checks = check(step, &answers);
+            None
+        }
+        Err(failure) => Some(failure),
+    };
+    (measure, failure)
+}
+
+/// How many answers are wrong, and the first of them.
+fn check(step: &Step, answers: &[Answer]) -> Vec<Check> {
+    let wrong: Vec<usize> =
+        (0..step.answers.len()).filter(|&i| answers.get(i) != Some(&step.answers[i])).collect();
+    let mut checks = vec![Check::new("wrong answers", 0, wrong.len())];
+    checks.extend(wrong.first().map(|&first| {
+        let what = format!("answer of statement {} of {}", first + 1, step.statements.len());
+        Check::new(&what, brief(step.answers.get(first)), brief(answers.get(first)))
+    }));
+    checks
+}
+
+fn brief(answer: Option<&Answer>) -> String {
+    let text = format!("{answer:?}");
+    let end = text.char_indices().nth(200).map_or(text.len(), |(end, _)| end);
+    text[..end].to_string()
+}
+
+/// CPU time of this thread.
+pub fn thread_cpu_ns() -> Option<u64> {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
+    let ns = |time: nix::sys::time::TimeVal| (time.tv_sec() * 1_000_000_000 + time.tv_usec() * 1000) as u64;
+    Some(ns(usage.user_time()) + ns(usage.system_time()))
+}
+
+/// Where in a step something failed.
+fn at(index: usize, step: &Step, failure: &Failure) -> String {
+    format!("statement {} of {}: {failure}", index + 1, step.statements.len())
+}

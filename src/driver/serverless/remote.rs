@@ -1,0 +1,234 @@
+//! Through a server: a stream for each statement, one stream for all, or many statements in one message.
+
+use super::{Facts, LegRun, Setting, Side, at};
+use crate::driver::hrana::{Address, Backoff, Client, Failure, Limits, Reply, Stream};
+use crate::driver::meter::Meter;
+use crate::suite::measure::Exchange;
+use crate::suite::serverless::{Leg, Step};
+use crate::suite::sql::{Answer, Statement, Value};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Settings that are read back from an engine.
+pub const SETTINGS: [&str; 5] = ["journal_mode", "synchronous", "page_size", "foreign_keys", "busy_timeout"];
+/// Most statements of a message.
+const BATCH: usize = 100;
+/// Most bytes of arguments in a message, far below the 16 MiB that sqld takes.
+const BATCH_BYTES: usize = 2 << 20;
+const TABLES: &str = "SELECT name FROM sqlite_schema WHERE name IN ('items', 'items_k', 'blobs')";
+
+pub fn run(
+    leg: Leg,
+    setting: &Setting,
+    address: &Address,
+    run: &mut LegRun,
+    steps: &mut dyn FnMut(&mut dyn Side, &mut LegRun) -> Result<()>,
+) -> Result<()> {
+    let limits = Limits::new(&setting.stop);
+    let mut client = Client::connect(address, setting.protocol, &limits).context("sqld")?;
+    let stream = client.open_stream()?;
+    run.facts = Some(facts(&mut client, stream, address)?);
+    let there = client.execute(stream, &Statement::new(TABLES, Vec::new()))?.answer.rows;
+    if let Some(Value::Text(name)) = there.first().and_then(|row| row.first()) {
+        bail!(
+            "the database has a table or index `{name}` already, which is a name of ours; use another database"
+        );
+    }
+    let how = match leg {
+        Leg::SqldHeld => How::Held(stream),
+        Leg::SqldBatch => How::Batch(stream),
+        _ => How::OwnStream,
+    };
+    let mut side = Remote { client, how, server_ns: 0, busy: 0, stop: Arc::clone(&setting.stop) };
+    let result = steps(&mut side, run);
+    if matches!(setting.target, super::Target::Remote(_)) {
+        // Nothing of ours stays in a database of somebody's, also when the connection did not live through it.
+        let tidied = tidy(address, setting, &limits);
+        return result.and(tidied.context("our tables `items` and `blobs` may still be there: remove them"));
+    }
+    result
+}
+
+fn tidy(address: &Address, setting: &Setting, limits: &Limits) -> Result<()> {
+    let limits = Limits { stop: Arc::default(), ..limits.clone() };
+    let mut client = Client::connect(address, setting.protocol, &limits)?;
+    let stream = client.open_stream()?;
+    for table in ["items", "blobs"] {
+        client.execute(stream, &Statement::new(format!("DROP TABLE IF EXISTS {table}"), Vec::new()))?;
+    }
+    Ok(())
+}
+
+fn facts(client: &mut Client, stream: Stream, address: &Address) -> Result<Facts> {
+    let mut ask = |sql: String| -> Result<Vec<Vec<String>>, Failure> {
+        let rows = client.execute(stream, &Statement::new(sql, Vec::new()))?.answer.rows;
+        Ok(rows.iter().map(|row| row.iter().map(text).collect()).collect())
+    };
+    let versions = ask("SELECT sqlite_version(), sqlite_source_id()".to_string())?;
+    let version =
+        |column: usize| versions.first().and_then(|row| row.get(column)).cloned().unwrap_or_default();
+    let mut settings = BTreeMap::new();
+    for name in SETTINGS {
+        // A server may refuse what it likes.
+        if let Some(value) =
+            ask(format!("PRAGMA {name}")).ok().and_then(|rows| rows.into_iter().flatten().next())
+        {
+            settings.insert(name.to_string(), value);
+        }
+    }
+    let options = ask("PRAGMA compile_options".to_string()).unwrap_or_default();
+    Ok(Facts {
+        name: address.to_string(),
+        sqlite_version: version(0),
+        source_id: version(1),
+        compile_options: options.into_iter().flatten().collect(),
+        settings,
+    })
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        Value::Integer(value) => value.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+enum How {
+    /// As @libsql/client does.
+    OwnStream,
+    Held(Stream),
+    Batch(Stream),
+}
+
+struct Remote {
+    client: Client,
+    how: How,
+    server_ns: u64,
+    busy: u64,
+    stop: Arc<AtomicBool>,
+}
+
+impl Side for Remote {
+    fn run(&mut self, step: &Step, meter: &mut Meter) -> Result<Vec<Answer>, String> {
+        if let How::Batch(stream) = self.how {
+            return self.run_in_batches(stream, step, meter);
+        }
+        let mut answers = Vec::with_capacity(step.statements.len());
+        for (index, statement) in step.statements.iter().enumerate() {
+            let reply = self.timed(meter, |client, how| match how {
+                How::Held(stream) => client.execute(*stream, statement),
+                _ => client.execute_on_own_stream(statement),
+            });
+            answers.push(self.keep(reply.map_err(|failure| at(index, step, &failure))?));
+        }
+        Ok(answers)
+    }
+
+    fn exchange(&self) -> Option<Exchange> {
+        let traffic = self.client.traffic();
+        Some(Exchange {
+            server_ns: Some(self.server_ns),
+            client_cpu_ns: None,
+            round_trips: traffic.round_trips,
+            sent_bytes: traffic.sent_bytes,
+            received_bytes: traffic.received_bytes,
+        })
+    }
+
+    fn busy(&self) -> u64 {
+        self.busy
+    }
+}
+
+impl Remote {
+    fn run_in_batches(
+        &mut self,
+        stream: Stream,
+        step: &Step,
+        meter: &mut Meter,
+    ) -> Result<Vec<Answer>, String> {
+        let mut answers = Vec::with_capacity(step.statements.len());
+        for batch in batches(&step.statements) {
+            let framed = in_transaction(batch);
+            let replies = self.timed(meter, |client, _| client.batch(stream, framed.iter().copied()));
+            let replies = replies.map_err(|failure| at(answers.len(), step, &failure))?;
+            let own = (framed.len() - batch.len()) / 2;
+            self.server_ns += replies.iter().map(|reply| reply.server_ns).sum::<u64>();
+            answers.extend(replies.into_iter().skip(own).take(batch.len()).map(|reply| reply.answer));
+        }
+        Ok(answers)
+    }
+
+    /// Times a call, repeated while the server is busy.
+    fn timed<T>(
+        &mut self,
+        meter: &mut Meter,
+        mut call: impl FnMut(&mut Client, &How) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Failure::Interrupted);
+        }
+        let mut outcome = Err(Failure::Interrupted);
+        meter.time(|| {
+            let retried = Backoff::default().run(
+                || call(&mut self.client, &self.how),
+                |pause| {
+                    thread::sleep(pause);
+                    !self.stop.load(Ordering::Relaxed)
+                },
+            );
+            self.busy += u64::from(retried.busy);
+            outcome = retried.outcome;
+            outcome.as_ref().map(|_| ()).map_err(Clone::clone)
+        });
+        outcome
+    }
+
+    fn keep(&mut self, reply: Reply) -> Answer {
+        self.server_ns += reply.server_ns;
+        reply.answer
+    }
+}
+
+/// Statements that travel together.
+fn batches(statements: &[Statement]) -> Vec<&[Statement]> {
+    let mut batches = Vec::new();
+    let mut rest = statements;
+    while !rest.is_empty() {
+        let mut bytes = 0;
+        let fits = |statement: &&Statement| {
+            bytes += size(statement);
+            bytes <= BATCH_BYTES
+        };
+        let count = rest.iter().take(BATCH).take_while(fits).count().max(1);
+        let (batch, others) = rest.split_at(count);
+        batches.push(batch);
+        rest = others;
+    }
+    batches
+}
+
+fn size(statement: &Statement) -> usize {
+    let value = |value: &Value| match value {
+        Value::Text(text) => text.len(),
+        Value::Blob(bytes) => bytes.len(),
+        _ => 8,
+    };
+    statement.sql.len() + statement.arguments.iter().map(value).sum::<usize>()
+}
+
+static BEGIN: Statement = Statement { sql: std::borrow::Cow::Borrowed("BEGIN"), arguments: Vec::new() };
+static COMMIT: Statement = Statement { sql: std::borrow::Cow::Borrowed("COMMIT"), arguments: Vec::new() };
+
+/// Several writes go in one transaction, which is what batching them is for; reads need none.
+fn in_transaction(batch: &[Statement]) -> Vec<&Statement> {
+    let writes = batch.iter().any(|statement| !statement.sql.starts_with("SELECT"));
+    match writes && batch.len() > 1 {
+        true => std::iter::once(&BEGIN).chain(batch).chain(std::iter::once(&COMMIT)).collect(),
+        false => batch.iter().collect(),
+    }
+}
