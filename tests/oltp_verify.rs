@@ -221,6 +221,12 @@ fn references_with_nonsense_are_refused() {
         ("in-ram/vacuum/rate,bulk insert,8,/s,inserts,", ["line 2", "vacuum"]),
         ("on-tape/bulk-insert/rate,bulk insert,8,/s,inserts,", ["line 2", "on-tape"]),
         ("in-ram//rate,bulk insert,8,/s,inserts,", ["line 2", "in-ram//rate"]),
+        ("in-ram/bulk-insert/time,bulk insert,8,/s,inserts,", ["line 2", "a time is in"]),
+        ("in-ram/bulk-insert/operations,bulk insert,8,ms,inserts,", ["line 2", "a count is in 1"]),
+        ("in-ram/bulk-insert/ratio,bulk insert,8,x,inserts,", ["line 2", "no leg that ratios are taken to"]),
+        ("in-ram/total/rate,bulk insert,8,/s,inserts,", ["line 2", "no rate"]),
+        ("in-ram/bulk-insert/memory,bulk insert,8,MB,inserts,", ["line 2", "in-ram/total/memory"]),
+        ("main/100,bulk insert,8,ms,inserts,", ["line 2", "LEG/PHASE/METRIC"]),
         ("in-ram/bulk-insert/rate,bulk insert,-8,/s,inserts,", ["line 2", "-8"]),
         ("disk-bound/bulk-insert/rate,bulk insert,8,/s,inserts,", ["disk-bound/bulk-insert/rate", "twice"]),
     ] {
@@ -233,6 +239,8 @@ fn references_with_nonsense_are_refused() {
     refused(&csv, &toml.replace("at_least = 5", "at_lest = 5"), &["at_least or at_most"]);
     refused(&csv, &toml.replace("quantity = \"mixed-reads\"", "quantity = \"reads\""), &["reads"]);
     refused(&csv, &toml.replace("disk-bound/mixed/p999", "disk-bound/mixed/p99999"), &["p99999"]);
+    refused(&csv, &toml.replace("disk-bound/mixed/p999", "disk-bound/vacuum/p999"), &["bad.toml", "vacuum"]);
+    refused(&csv, &toml.replace("from = \"in-ram\"", "from = \"in-rom\""), &["bad.toml", "in-rom"]);
     assert!(accepted.is_empty(), "{}", accepted.concat());
     home.repro(&["verify", reference("csv").to_str().unwrap(), "--scale", "0"]).exits(2).says(&["--scale"]);
 }

@@ -60,7 +60,7 @@ pub fn about(record: &Record, leg: &Leg, name: &str) -> Result<String, String> {
             url: None,
         },
         engine: EngineFacts {
-            sqlite_version: leg.engine.sqlite_version.clone().unwrap_or_default(),
+            sqlite_version: leg.engine.sqlite_version.clone(),
             source_id: leg.engine.source_id.clone(),
             flags: flags.map(str::to_string).collect(),
             compiler: build.map(|build| build.compiler.clone()),

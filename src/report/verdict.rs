@@ -25,11 +25,7 @@ pub fn table(report: &Report) -> Table {
 
 fn row(figure: &FigureJudgement) -> Vec<String> {
     let ratio = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
-    let number = |value: f64| match figure.unit {
-        "ms" if value < 10.0 && value.fract() != 0.0 => format!("{value:.3}"),
-        "ms" => ms(value),
-        _ => format!("{value:.0}"),
-    };
+    let number = |value| number(value, figure.unit);
     let interval =
         figure.interval.map_or(String::new(), |(low, high)| format!("{}–{}", number(low), number(high)));
     vec![
@@ -43,6 +39,16 @@ fn row(figure: &FigureJudgement) -> Vec<String> {
         ratio(figure.relative),
         figure.verdict.to_string(),
     ]
+}
+
+/// As many digits as the unit deserves.
+fn number(value: f64, unit: &str) -> String {
+    match unit {
+        "ms" if value < 10.0 && value.fract() != 0.0 => format!("{value:.3}"),
+        "ms" => ms(value),
+        "x" | "MB" => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
 }
 
 fn head(report: &Report) -> Vec<String> {
@@ -107,4 +113,25 @@ fn notes(report: &Report) -> Vec<String> {
 
 fn keys(figures: &[&FigureJudgement]) -> String {
     figures.iter().map(|figure| figure.key.as_str()).collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_unit_has_its_digits() {
+        for (value, unit, text) in [
+            (0.257, "ms", "0.257"),
+            (16.25, "ms", "16.2"),
+            (483.0, "ms", "483"),
+            (124_123.4, "/s", "124123"),
+            (116.0, "x", "116.0"),
+            (9.87, "x", "9.9"),
+            (30.04, "MB", "30.0"),
+            (5000.0, "1", "5000"),
+        ] {
+            assert_eq!(number(value, unit), text, "{unit}");
+        }
+    }
 }

@@ -63,7 +63,78 @@ pub struct Suite {
     pub name: &'static str,
     /// What it measures, in a sentence.
     pub about: &'static str,
+    /// Names of its sides; none where figures are of numbered steps.
+    pub legs: fn() -> Vec<&'static str>,
+    /// Names of the phases of each side, in the order they run. `clients-N` stands for a phase of any number.
+    pub phases: fn() -> Vec<&'static str>,
+    /// The side that ratios are taken to.
+    pub baseline: Option<&'static str>,
 }
 
 /// Every suite that exists.
 pub const SUITES: &[Suite] = &[speedtest1::SUITE, oltp::SUITE, serverless::SUITE];
+
+impl Suite {
+    /// The suite of this name.
+    pub fn named(name: &str) -> Option<&'static Suite> {
+        SUITES.iter().find(|suite| suite.name == name)
+    }
+
+    /// Whether its legs can have a phase of this name.
+    pub fn knows_phase(&self, name: &str) -> bool {
+        (self.phases)().iter().any(|known| match known.strip_suffix("-N") {
+            Some(prefix) => {
+                name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-')).is_some_and(is_number)
+            }
+            None => *known == name,
+        })
+    }
+
+    /// The phases that make up a whole run; `None` where their number is not fixed, or there are none.
+    pub fn whole(&self) -> Option<Vec<&'static str>> {
+        let phases = (self.phases)();
+        (!phases.is_empty() && phases.iter().all(|name| !name.ends_with("-N"))).then_some(phases)
+    }
+}
+
+/// Whether these are the digits of a number from 1, as one writes it.
+fn is_number(text: &str) -> bool {
+    !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u32>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_of_any_number() {
+        let sweep = Suite {
+            name: "sweep",
+            about: "",
+            legs: || vec!["sqld"],
+            phases: || vec!["seed", "clients-N"],
+            baseline: None,
+        };
+        for known in ["seed", "clients-1", "clients-16"] {
+            assert!(sweep.knows_phase(known), "{known}");
+        }
+        for other in
+            ["", "clients", "clients-", "clients-N", "clients-0", "clients-01", "clients--1", "clients-+1"]
+        {
+            assert!(!sweep.knows_phase(other), "{other}");
+        }
+        assert_eq!(sweep.whole(), None);
+    }
+
+    #[test]
+    fn the_registry() {
+        let speedtest1 = Suite::named("speedtest1").unwrap();
+        assert!(
+            (speedtest1.legs)().is_empty() && speedtest1.whole().is_none() && !speedtest1.knows_phase("")
+        );
+        let serverless = Suite::named("serverless").unwrap();
+        assert_eq!(serverless.whole().unwrap().len(), 15);
+        assert!((serverless.legs)().contains(&serverless.baseline.unwrap()));
+        assert!(Suite::named("tpc-c").is_none());
+    }
+}

@@ -1,13 +1,13 @@
 //! From a reference and a record to a report.
 
 use super::claim::show;
-use super::figure::FigureKey;
+use super::figure::{FigureKey, Kind};
 use super::measured::{self, Values};
 use super::reference::{Figure, Reference};
-use super::verdict::{Factor, FigureJudgement, Judgement, Report, Verdict, WorkCheck};
-use crate::record::{Answer, Leg, Record};
+use super::verdict::{Factor, FigureJudgement, Judgement, Report, Verdict};
+use super::work::same_work;
+use crate::record::Record;
 use crate::stats::{Ratio, geometric_mean, rank};
-use serde_json::Value;
 
 /// Judges `record` by `reference`; `strict` judges absolute values too.
 ///
@@ -59,13 +59,25 @@ impl<'a> Measured<'a> {
         Measured { figure, values, name, ratio }
     }
 
+    /// Why there is nothing to divide, or to divide by.
+    fn why_no_ratio(&self) -> String {
+        let Figure { key, value, error, .. } = self.figure;
+        let (unit, coarse) = (key.kind().unit(), value <= error);
+        match (coarse, unit, self.values.as_ref().map_or(0.0, Values::error)) {
+            (true, "ms", _) => format!("published at or below the clock's resolution of {error} ms"),
+            (true, ..) => format!("published as {value} {unit}, which is no more than its last digit"),
+            (false, _, own) if own > 0.0 => format!("below the clock's resolution of {own:.0} ms"),
+            (false, ..) => format!("0 {unit} here"),
+        }
+    }
+
     fn counts_for_shape(&self) -> bool {
-        self.figure.not_comparable.is_none() && !self.figure.key.is_latency()
+        self.figure.not_comparable.is_none() && self.figure.key.has_machine_factor()
     }
 }
 
-/// The machine factor of each group of figures: the geometric mean of measured / published. TOTAL is left out
-/// where its rows are there, for it would count them twice.
+/// The machine factor of each group of figures: the geometric mean of measured / published. A sum is left out
+/// where its parts are there, for it would count them twice.
 fn factors(measured: &[Measured]) -> Vec<Factor> {
     let mut groups: Vec<String> =
         measured.iter().filter(|m| m.counts_for_shape()).map(|m| m.figure.key.group()).collect();
@@ -77,7 +89,7 @@ fn factors(measured: &[Measured]) -> Vec<Factor> {
 fn factor(group: String, measured: &[Measured]) -> Option<Factor> {
     let all: Vec<&Measured> =
         measured.iter().filter(|m| m.counts_for_shape() && m.figure.key.group() == group).collect();
-    let rows: Vec<&Measured> = all.iter().copied().filter(|m| m.figure.key != FigureKey::Total).collect();
+    let rows: Vec<&Measured> = all.iter().copied().filter(|m| !m.figure.key.is_sum()).collect();
     let members = if rows.is_empty() { all } else { rows };
     let ratios: Vec<f64> = members.iter().filter_map(|m| m.ratio.map(|ratio| ratio.value)).collect();
     let pairs = members.iter().filter_map(|m| Some((m.values.as_ref()?.estimate()?.0, m.figure.value)));
@@ -102,7 +114,7 @@ impl Context<'_> {
         FigureJudgement {
             key: measured.figure.key.to_string(),
             name: measured.figure.step.clone(),
-            unit: if measured.figure.key.is_rate() { "/s" } else { "ms" },
+            unit: measured.figure.key.kind().unit(),
             published: measured.figure.value,
             measured: estimate.map(|(value, _)| value),
             interval: estimate.and_then(|(_, interval)| ends(interval)),
@@ -126,36 +138,38 @@ impl Context<'_> {
         if *name != figure.step {
             return not_comparable(&format!("another step: the record calls {} `{name}`", figure.key));
         }
-        if figure.key.is_latency() && !self.strict {
-            return not_comparable("a latency is of its machine; --strict judges it");
-        }
-        let Some(ratio) = measured.ratio else {
-            return not_comparable("below the clock's resolution of 1 ms");
-        };
-        let tolerance = &self.reference.about.tolerance;
-        if let Some(relative) = relative {
-            let shape = Verdict::within(&relative, 1.0 / tolerance.factor, tolerance.factor);
-            if !self.strict || shape != Verdict::Reproduced {
-                let reason = match shape {
-                    Verdict::NotComparable => {
-                        format!(
-                            "undecided: {} crosses the tolerance of {}×",
-                            show(&relative),
-                            tolerance.factor
-                        )
-                    }
-                    _ => {
-                        format!("{} of the machine factor; tolerance {}×", show(&relative), tolerance.factor)
-                    }
-                };
-                return (shape, reason);
+        match (figure.key.kind(), measured.ratio) {
+            (Kind::Count, _) => not_comparable("a count of its run; the claims judge it"),
+            (Kind::Memory, _) => not_comparable("memory of its run; the claims judge it"),
+            (Kind::Latency, _) if !self.strict => {
+                not_comparable("a latency is of its machine; --strict judges it")
             }
+            (_, None) => not_comparable(&measured.why_no_ratio()),
+            (Kind::Ratio, Some(ratio)) => self.shape(&ratio, "the published ratio"),
+            (_, Some(ratio)) => match relative.map(|relative| self.shape(&relative, "the machine factor")) {
+                Some(shape) if !self.strict || shape.0 != Verdict::Reproduced => shape,
+                _ => self.absolute(&ratio),
+            },
         }
-        let absolute = Verdict::within(&ratio, 1.0 / tolerance.strict, tolerance.strict);
-        (
-            absolute,
-            format!("absolute: {} of the published value; tolerance {}×", show(&ratio), tolerance.strict),
-        )
+    }
+
+    /// Judges by the tolerance of what travels between machines.
+    fn shape(&self, found: &Ratio, of: &str) -> (Verdict, String) {
+        let factor = self.reference.about.tolerance.factor;
+        let verdict = Verdict::within(found, 1.0 / factor, factor);
+        let reason = match verdict {
+            Verdict::NotComparable => {
+                format!("undecided: {} crosses the tolerance of {factor}×", show(found))
+            }
+            _ => format!("{} of {of}; tolerance {factor}×", show(found)),
+        };
+        (verdict, reason)
+    }
+
+    fn absolute(&self, found: &Ratio) -> (Verdict, String) {
+        let strict = self.reference.about.tolerance.strict;
+        let reason = format!("absolute: {} of the published value; tolerance {strict}×", show(found));
+        (Verdict::within(found, 1.0 / strict, strict), reason)
     }
 
     fn claims(&self, record: &Record) -> Vec<Judgement> {
@@ -169,119 +183,4 @@ impl Context<'_> {
         }
         judgements
     }
-}
-
-/// Whether both sides did the same work, condition by condition.
-fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkCheck> {
-    let about = &reference.about;
-    let mut checks = vec![WorkCheck::equal("suite", &about.suite, Some(&record.suite))];
-    checks.push(version(&about.engine.sqlite_version, record));
-    if let Some(id) = &about.engine.source_id {
-        checks.push(source_id(id, leg.engine.source_id.as_deref()));
-    }
-    if record.pinned() == Some(false) {
-        let detail = "the record's sources are not the pinned ones".to_string();
-        checks.push(WorkCheck { what: "sources".to_string(), same: Some(false), detail });
-    }
-    if !about.engine.flags.is_empty() {
-        checks.push(flags_check(&about.engine.flags, leg));
-    }
-    checks.extend(parameters(reference, record));
-    let several = record.legs.len() > 1;
-    checks.extend(record.legs.iter().map(|leg| answer(about.engine.answer.as_deref(), leg, several)));
-    checks
-}
-
-fn flags_check(published: &[String], leg: &Leg) -> WorkCheck {
-    let flags = leg.engine.build.as_ref().map(|build| compile_flags(&build.command).join(" "));
-    let published: Vec<String> = compile_flags(&published.join(" "));
-    WorkCheck::equal("compile flags", &published.join(" "), flags.as_ref())
-}
-
-impl WorkCheck {
-    fn equal(what: &str, published: &String, found: Option<&String>) -> WorkCheck {
-        let detail = match found {
-            Some(found) if found == published => found.clone(),
-            Some(found) => format!("published {published}, here {found}"),
-            None => format!("published {published}, not known of this record"),
-        };
-        WorkCheck { what: what.to_string(), same: found.map(|found| found == published), detail }
-    }
-}
-
-/// Every leg must be of the published version.
-fn version(published: &String, record: &Record) -> WorkCheck {
-    let mut versions = record.legs.iter().map(|leg| leg.engine.sqlite_version.as_ref());
-    let other = versions.find(|version| *version != Some(published));
-    WorkCheck::equal("SQLite version", published, other.unwrap_or(Some(published)))
-}
-
-/// Ids are compared as far as both go: the tool prints only the first 48 characters.
-fn source_id(published: &str, found: Option<&str>) -> WorkCheck {
-    let what = "source id".to_string();
-    match found {
-        None => WorkCheck { what, same: None, detail: "not known of this record".to_string() },
-        Some(found) => {
-            let same = found.starts_with(published) || published.starts_with(found);
-            let detail =
-                if same { found.to_string() } else { format!("published {published}, here {found}") };
-            WorkCheck { what, same: Some(same), detail }
-        }
-    }
-}
-
-/// The flags of a compile command that change what is built, in alphabetical order.
-fn compile_flags(command: &str) -> Vec<String> {
-    let matters = |word: &&str| ["-O", "-D", "-m", "-f"].iter().any(|kind| word.starts_with(kind));
-    let mut flags: Vec<String> = command.split_whitespace().filter(matters).map(str::to_string).collect();
-    flags.sort();
-    flags
-}
-
-/// Parameters that do not change the work.
-const HARMLESS: &[&str] = &["stats", "generator"];
-
-fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
-    let published = reference.about.all_parameters().unwrap_or_default();
-    let imported = matches!(record.origin, crate::record::Origin::Imported { .. });
-    let names: std::collections::BTreeSet<&String> =
-        published.keys().chain(record.parameters.keys()).collect();
-    let show = |value: Option<&Value>| match value {
-        None => "the default".to_string(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    };
-    let compare = |name: &&String| {
-        let (there, here) = (published.get(*name), record.parameters.get(*name));
-        // A saved output says nothing of most options.
-        let unknown = imported && here.is_none();
-        if name.as_str() == "scale" && there != here {
-            // The shape survives it, the size does not: judged, but never without the remark.
-            let detail = format!("published {}, here scaled down to {}", show(there), show(here));
-            return WorkCheck { what: "--scale".to_string(), same: None, detail };
-        }
-        let same = (!unknown).then_some(there == here);
-        let detail = match same {
-            Some(true) => show(here),
-            Some(false) => format!("published {}, here {}", show(there), show(here)),
-            None => format!("published {}, not known of this record", show(there)),
-        };
-        WorkCheck { what: format!("--{name}"), same, detail }
-    };
-    names.iter().filter(|name| !HARMLESS.contains(&name.as_str())).map(compare).collect()
-}
-
-fn answer(published: Option<&str>, leg: &Leg, several: bool) -> WorkCheck {
-    let found = &leg.answer;
-    let (same, detail) = match (found, published) {
-        (Answer::Wrong { found, expected }, _) => (Some(false), format!("{found}, expected {expected}")),
-        (Answer::Right(hash) | Answer::Unknown(hash), Some(published)) if hash != published => {
-            (Some(false), format!("published {published}, here {hash}"))
-        }
-        (Answer::Right(hash), _) | (Answer::Unknown(hash), Some(_)) => (Some(true), hash.clone()),
-        (Answer::Unknown(hash), None) => (None, format!("{hash}; the right one is not known for this work")),
-        (Answer::NotChecked(reason), _) => (None, format!("not checked: {reason}")),
-    };
-    let what = if several { format!("answers of {}", leg.name) } else { "answers".to_string() };
-    WorkCheck { what, same, detail }
 }

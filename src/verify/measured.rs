@@ -1,89 +1,78 @@
 //! What a record has to say of a figure.
 
-use super::figure::{FigureKey, Metric};
-use crate::record::{CLOCK_ERROR_MS, Leg, Record};
-use crate::stats::{Interval, Ratio, Summary, bootstrap, median};
+use super::figure::{FigureKey, Metric, WHOLE};
+use crate::record::{CLOCK_ERROR_MS, Leg, Record, Step};
+use crate::stats::{Interval, Ratio, Summary, bootstrap};
+use crate::suite::Suite;
+use crate::suite::measure::{Latency, Measure};
 
-/// The measured side of a figure: milliseconds, or operations per second.
+/// The measured side of a figure, in its unit: one value of each counted run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
-    /// One value of each counted run, off by at most `error`.
-    Runs {
-        /// The values.
-        samples: Vec<f64>,
-        /// The clock's error.
-        error: f64,
-    },
-    /// One value, whose interval comes from within the run.
-    Single {
-        /// The value.
-        value: f64,
-        /// 95 % interval.
-        interval: Option<Interval>,
-    },
+pub struct Values {
+    /// Numbers of the runs, and their values.
+    runs: Vec<(u32, f64)>,
+    /// The clock's error, as much.
+    error: f64,
+    /// 95 % interval from within the runs, where these are too few to give one.
+    within: Option<Interval>,
 }
 
 impl Values {
-    fn of_runs(samples: Vec<f64>, error: f64) -> Option<Values> {
-        (!samples.is_empty()).then_some(Values::Runs { samples, error })
+    fn of_runs(runs: Vec<(u32, f64)>, error: f64) -> Option<Values> {
+        (!runs.is_empty()).then_some(Values { runs, error, within: None })
     }
 
     /// The value to show, with its interval.
     pub fn estimate(&self) -> Option<(f64, Option<Interval>)> {
-        match self {
-            Values::Runs { samples, error } => {
-                Summary::of(samples, *error).map(|summary| (summary.median, summary.interval))
-            }
-            Values::Single { value, interval } => Some((*value, *interval)),
-        }
+        let summary = Summary::of(&self.samples(), self.error)?;
+        Some((summary.median, summary.interval.or(self.within)))
     }
 
-    /// The values of the runs, where there is one of each.
-    pub fn samples(&self) -> &[f64] {
-        match self {
-            Values::Runs { samples, .. } => samples,
-            Values::Single { value, .. } => std::slice::from_ref(value),
-        }
+    /// Numbers of the runs, and their values.
+    pub fn runs(&self) -> &[(u32, f64)] {
+        &self.runs
+    }
+
+    /// The clock's error.
+    pub fn error(&self) -> f64 {
+        self.error
+    }
+
+    fn samples(&self) -> Vec<f64> {
+        self.runs.iter().map(|(_, value)| *value).collect()
+    }
+
+    /// Values of both in the runs that both have.
+    fn paired_with(&self, other: &Values) -> Vec<(f64, f64)> {
+        let of = |run: u32| other.runs.iter().find(|(number, _)| *number == run).map(|(_, value)| *value);
+        self.runs.iter().filter_map(|(run, value)| Some((*value, of(*run)?))).collect()
     }
 
     /// The ratio to an exact figure whose last digit is worth `error`.
     pub fn against(&self, published: f64, error: f64) -> Option<Ratio> {
-        match self {
-            Values::Runs { samples, error: own } => {
-                Ratio::of_medians(samples, *own, &[published], error.max(*own))
-            }
-            Values::Single { value, interval } => {
-                let ends = |i: &Interval| Interval {
-                    low: i.low / (published + error),
-                    high: i.high / (published - error),
-                };
-                (published > error)
-                    .then(|| Ratio { value: value / published, interval: interval.as_ref().map(ends) })
-            }
-        }
+        let Some(within) = self.within else {
+            return Ratio::of_medians(&self.samples(), self.error, &[published], error.max(self.error));
+        };
+        let (value, _) = self.estimate()?;
+        let interval =
+            Interval { low: within.low / (published + error), high: within.high / (published - error) };
+        (published > error).then(|| Ratio { value: value / published, interval: Some(interval) })
     }
 }
 
 /// The ratio of two sides of one record: run by run where both have a fine value of each run, else by their
 /// intervals, taken at their worst.
 pub fn ratio(a: &Values, b: &Values) -> Option<Ratio> {
-    match (a, b) {
-        (Values::Runs { samples: a, error: 0.0 }, Values::Runs { samples: b, error: 0.0 })
-            if a.len() == b.len() =>
-        {
-            let pairs: Vec<(f64, f64)> = a.iter().copied().zip(b.iter().copied()).collect();
-            Ratio::of_pairs(&pairs)
-        }
-        (Values::Runs { samples: a, error: a_error }, Values::Runs { samples: b, error: b_error }) => {
-            Ratio::of_medians(a, *a_error, b, *b_error)
-        }
-        _ => {
-            let ((top, above), (bottom, below)) = (a.estimate()?, b.estimate()?);
-            let interval =
-                above.zip(below).map(|(a, b)| Interval { low: a.low / b.high, high: a.high / b.low });
-            (bottom > 0.0)
-                .then(|| Ratio { value: top / bottom, interval: interval.filter(|i| i.high.is_finite()) })
-        }
+    if a.within.is_some() || b.within.is_some() {
+        let ((top, above), (bottom, below)) = (a.estimate()?, b.estimate()?);
+        let interval = above.zip(below).map(|(a, b)| Interval { low: a.low / b.high, high: a.high / b.low });
+        return (bottom > 0.0)
+            .then(|| Ratio { value: top / bottom, interval: interval.filter(|i| i.high.is_finite()) });
+    }
+    let pairs = a.paired_with(b);
+    match a.error == 0.0 && b.error == 0.0 && !pairs.is_empty() {
+        true => Ratio::of_pairs(&pairs),
+        false => Ratio::of_medians(&a.samples(), a.error, &b.samples(), b.error),
     }
 }
 
@@ -91,13 +80,19 @@ pub fn ratio(a: &Values, b: &Values) -> Option<Ratio> {
 pub fn cited(record: &Record, key: &FigureKey) -> Option<Values> {
     match key {
         FigureKey::Total => {
-            record.legs.first().and_then(|leg| Values::of_runs(leg.totals(), leg.total_error()))
+            let leg = record.legs.first()?;
+            let totals = leg
+                .runs
+                .iter()
+                .filter(|run| run.counts())
+                .filter_map(|run| Some((run.number, run.total_ms?)));
+            Values::of_runs(totals.map(|(run, ms)| (run, ms as f64)).collect(), leg.total_error())
         }
         FigureKey::Step(key) => {
             let leg = record.legs.first()?;
-            Values::of_runs(leg.reported(leg.step(key)?), CLOCK_ERROR_MS)
+            Values::of_runs(reported(leg, leg.step(key)?), CLOCK_ERROR_MS)
         }
-        FigureKey::Phase { leg, phase, metric } => of_phase(record.leg(leg)?, phase, *metric),
+        FigureKey::Phase { leg, phase, metric } => of_phase(record, record.leg(leg)?, phase, *metric),
     }
 }
 
@@ -105,32 +100,101 @@ pub fn cited(record: &Record, key: &FigureKey) -> Option<Values> {
 pub fn finest(record: &Record, key: &FigureKey) -> Option<Values> {
     if let (FigureKey::Step(key), Some(leg)) = (key, record.legs.first()) {
         let step = leg.step(key)?;
-        let observed = leg.observed(step);
-        if observed.len() == leg.reported(step).len() {
+        let observed = observed(leg, step);
+        if observed.len() == reported(leg, step).len() {
             return Values::of_runs(observed, 0.0);
         }
     }
     cited(record, key)
 }
 
-/// With enough runs each gives one value. With fewer, a rate takes its interval from the slices of the phase.
-fn of_phase(leg: &Leg, phase: &str, metric: Metric) -> Option<Values> {
-    let measures = leg.measures(phase);
-    let latency = |pick: fn(&crate::suite::measure::Latency) -> u64| {
-        measures.iter().map(|measure| pick(&measure.latency) as f64 / 1e6).collect::<Vec<f64>>()
+fn reported(leg: &Leg, step: &Step) -> Vec<(u32, f64)> {
+    let counted = leg.counted();
+    let samples = step.samples.iter().filter(|sample| counted.contains(&sample.run));
+    samples.map(|sample| (sample.run, sample.reported_ms as f64)).collect()
+}
+
+fn observed(leg: &Leg, step: &Step) -> Vec<(u32, f64)> {
+    let counted = leg.counted();
+    let samples = step.samples.iter().filter(|sample| counted.contains(&sample.run));
+    samples.filter_map(|sample| Some((sample.run, sample.observed_ns? as f64 / 1e6))).collect()
+}
+
+fn of_phase(record: &Record, leg: &Leg, phase: &str, metric: Metric) -> Option<Values> {
+    let suite = Suite::named(&record.suite)?;
+    let each = |value: fn(&[&Measure]) -> f64| {
+        let runs = measures(suite, leg, phase);
+        Values::of_runs(runs.iter().map(|(run, measures)| (*run, value(measures))).collect(), 0.0)
     };
-    let samples = match metric {
-        Metric::Rate if measures.len() < bootstrap::FEWEST_SAMPLES => {
-            let value = median(&measures.iter().filter_map(|measure| measure.rate()).collect::<Vec<f64>>())?;
-            let slices: Vec<(f64, f64)> =
-                measures.iter().flat_map(|measure| measure.slices_in_seconds()).collect();
-            return Some(Values::Single { value, interval: bootstrap::of_rate(&slices) });
+    let latency = |pick: fn(&Latency) -> u64| {
+        let runs = measures(suite, leg, phase);
+        let of = |(run, all): &(u32, Vec<&Measure>)| Some((*run, pick(&all.first()?.latency) as f64 / 1e6));
+        Values::of_runs(runs.iter().filter_map(of).collect(), 0.0)
+    };
+    match metric {
+        Metric::Rate => rate(leg, phase),
+        Metric::Time => each(time),
+        Metric::Ratio => {
+            let baseline = record.leg(suite.baseline?)?;
+            over(&measures(suite, leg, phase), &measures(suite, baseline, phase))
         }
-        Metric::Rate => measures.iter().filter_map(|measure| measure.rate()).collect(),
         Metric::P50 => latency(|l| l.p50_ns),
         Metric::P95 => latency(|l| l.p95_ns),
         Metric::P99 => latency(|l| l.p99_ns),
         Metric::P999 => latency(|l| l.p999_ns),
+        Metric::Max => latency(|l| l.max_ns),
+        Metric::Operations => each(|all| sum(all, |measure| measure.operations)),
+        Metric::Busy => each(|all| sum(all, |measure| measure.busy)),
+        Metric::Failures => each(|all| sum(all, |measure| measure.errors.values().sum())),
+        Metric::Memory => memory(leg),
+    }
+}
+
+/// What each counted run measured in a phase; of the whole, in every phase, where none is missing.
+fn measures<'a>(suite: &Suite, leg: &'a Leg, phase: &str) -> Vec<(u32, Vec<&'a Measure>)> {
+    let of = |run: u32, name: &str| {
+        let phase = leg.phases.iter().find(|phase| phase.name == name)?;
+        phase.samples.iter().find(|sample| sample.run == run).map(|sample| &sample.measure)
     };
-    Values::of_runs(samples, 0.0)
+    let names = if phase == WHOLE { suite.whole().unwrap_or_default() } else { vec![phase] };
+    let all = |run| Some((run, names.iter().map(|name| of(run, name)).collect::<Option<Vec<&Measure>>>()?));
+    leg.counted().into_iter().filter_map(all).filter(|(_, measures)| !measures.is_empty()).collect()
+}
+
+fn sum(measures: &[&Measure], of: fn(&Measure) -> u64) -> f64 {
+    measures.iter().map(|measure| of(measure)).sum::<u64>() as f64
+}
+
+/// In ms, to the nanosecond.
+fn time(measures: &[&Measure]) -> f64 {
+    sum(measures, |measure| measure.elapsed_ns) / 1e6
+}
+
+/// Time over time, in the runs that both sides have.
+fn over(side: &[(u32, Vec<&Measure>)], baseline: &[(u32, Vec<&Measure>)]) -> Option<Values> {
+    let of =
+        |run: u32| baseline.iter().find(|(number, _)| *number == run).map(|(_, measures)| time(measures));
+    let ratio = |(run, measures): &(u32, Vec<&Measure>)| Some((*run, time(measures) / of(*run)?));
+    Values::of_runs(side.iter().filter_map(ratio).filter(|(_, ratio)| ratio.is_finite()).collect(), 0.0)
+}
+
+/// With enough runs each gives one value. With fewer, the interval comes from the slices of the phase.
+fn rate(leg: &Leg, phase: &str) -> Option<Values> {
+    let counted = leg.counted();
+    let phase = leg.phases.iter().find(|candidate| candidate.name == phase)?;
+    let samples: Vec<_> = phase.samples.iter().filter(|sample| counted.contains(&sample.run)).collect();
+    let runs = samples.iter().filter_map(|sample| Some((sample.run, sample.measure.rate()?)));
+    let values = Values::of_runs(runs.collect(), 0.0)?;
+    if samples.len() >= bootstrap::FEWEST_SAMPLES {
+        return Some(values);
+    }
+    let slices: Vec<(f64, f64)> =
+        samples.iter().flat_map(|sample| sample.measure.slices_in_seconds()).collect();
+    Some(Values { within: bootstrap::of_rate(&slices), ..values })
+}
+
+/// In units of 10^6 bytes.
+fn memory(leg: &Leg) -> Option<Values> {
+    let peak = |run: &crate::record::Run| Some((run.number, run.resources?.peak_memory_bytes? as f64 / 1e6));
+    Values::of_runs(leg.runs.iter().filter(|run| run.counts()).filter_map(peak).collect(), 0.0)
 }

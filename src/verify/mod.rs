@@ -7,6 +7,10 @@ pub mod grade;
 pub mod measured;
 pub mod reference;
 pub mod verdict;
+pub mod work;
+
+#[cfg(test)]
+mod tests;
 
 pub use reference::Reference;
 pub use verdict::{Judgement, Verdict};

@@ -67,11 +67,11 @@ pub struct WorkCheck {
 /// A published figure beside the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureJudgement {
-    /// Key such as `main/310`, or `TOTAL`.
+    /// Key such as `main/310`, `TOTAL` or `sqld/insert-1/time`.
     pub key: String,
     /// Official name of the step.
     pub name: String,
-    /// `ms` or `/s`.
+    /// `ms`, `/s`, `x` (times), `MB` or `1` (a count).
     pub unit: &'static str,
     /// Published, in this unit.
     pub published: f64,
@@ -79,7 +79,7 @@ pub struct FigureJudgement {
     pub measured: Option<f64>,
     /// 95 % interval of it.
     pub interval: Option<(f64, f64)>,
-    /// Measured / published.
+    /// Measured / published, both in this unit.
     pub ratio: Option<f64>,
     /// That, divided by the machine factor, with its interval.
     pub relative: Option<f64>,

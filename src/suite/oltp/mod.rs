@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 pub const SUITE: super::Suite = super::Suite {
     name: "oltp",
     about: "a real workload through SQLite's C interface, in RAM and larger than RAM",
+    legs: || [Leg::InRam, Leg::DiskBound].map(Leg::name).to_vec(),
+    phases: || Phase::ALL.map(Phase::name).to_vec(),
+    baseline: None,
 };
 
 /// The phases, in the order they run.

@@ -14,6 +14,9 @@ pub use work::{Step, work};
 pub const SUITE: super::Suite = super::Suite {
     name: "serverless",
     about: "15 steps of SQL, embedded and through sqld over a Hrana WebSocket: what a server costs",
+    legs: || Leg::ALL.map(Leg::name).to_vec(),
+    phases: || STEPS.map(|(name, _)| name).to_vec(),
+    baseline: Some("embedded"),
 };
 
 /// The steps, in the order they run: short name, and the name in publications.

@@ -14,4 +14,7 @@ pub use workload::{Database, Workload};
 pub const SUITE: super::Suite = super::Suite {
     name: "speedtest1",
     about: "SQLite's own speedtest1, the official C tool, built from pinned sources",
+    legs: Vec::new,
+    phases: Vec::new,
+    baseline: None,
 };

@@ -2,11 +2,14 @@
 //!
 //! `reference/README.md` explains the format.
 
+mod figures;
+
+pub use figures::{Figure, FigureLine};
+
 use super::claim::Claim;
-use super::figure::FigureKey;
 use crate::record::store::read_text;
-use crate::suite::oltp;
 use crate::suite::speedtest1::Workload;
+use crate::suite::{Suite, oltp, serverless};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -86,8 +89,9 @@ impl fmt::Display for Citation {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineFacts {
-    /// Such as `3.53.4`.
-    pub sqlite_version: String,
+    /// Such as `3.53.4`; absent where the publication does not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sqlite_version: Option<String>,
     /// As much as is known of `SQLITE_SOURCE_ID`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_id: Option<String>,
@@ -117,50 +121,6 @@ impl Default for Tolerance {
     }
 }
 
-/// One published figure.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
-    /// What it is about.
-    pub key: FigureKey,
-    /// Official name of the step.
-    pub step: String,
-    /// The time in ms, or operations per second.
-    pub value: f64,
-    /// One unit of its last digit, as much.
-    pub error: f64,
-    /// Why it can't be compared with anything measured here.
-    pub not_comparable: Option<String>,
-}
-
-/// A line of the CSV as it stands there.
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct FigureLine {
-    /// `TESTSET/NUMBER`, with `#2` for the second step of that number; `TOTAL`; or `LEG/PHASE/METRIC`.
-    pub key: String,
-    /// Official name of the step.
-    pub step: String,
-    /// As published.
-    pub value: String,
-    /// s, ms, us or ns; /s of a rate.
-    pub unit: String,
-    /// Lower end of the interval, if published.
-    #[serde(default)]
-    pub low: Option<String>,
-    /// Upper end of the interval, if published.
-    #[serde(default)]
-    pub high: Option<String>,
-    /// How many runs, if published.
-    #[serde(default)]
-    pub runs: Option<String>,
-    /// The publication's own words for the step.
-    #[serde(default)]
-    pub published_as: Option<String>,
-    /// Why the figure can't be judged, if it can't.
-    #[serde(default)]
-    pub not_comparable: Option<String>,
-}
-
 impl About {
     /// The parameters of speedtest1.
     ///
@@ -184,17 +144,33 @@ impl About {
         Ok(parameters)
     }
 
+    /// The parameters of the port that runs embedded and through a server.
+    ///
+    /// # Errors
+    /// A parameter that it does not have.
+    pub fn serverless(&self) -> Result<serverless::Parameters, String> {
+        self.parameters.clone().try_into().map_err(|error| format!("[parameters]: {error}"))
+    }
+
+    /// The suite, as the registry has it.
+    ///
+    /// # Errors
+    /// A suite that does not exist.
+    pub fn suite(&self) -> Result<&'static Suite, String> {
+        Suite::named(&self.suite).ok_or_else(|| {
+            format!("suite `{}` is not one that this program has; see `repro list`", self.suite)
+        })
+    }
+
     /// Every parameter, defaults included, as a record holds them.
     ///
     /// # Errors
     /// A suite or a parameter that does not exist.
     pub fn all_parameters(&self) -> Result<BTreeMap<String, Value>, String> {
-        let all = match self.suite.as_str() {
-            "speedtest1" => serde_json::to_value(self.workload()?),
+        let all = match self.suite()?.name {
             "oltp" => serde_json::to_value(self.oltp()?),
-            other => {
-                return Err(format!("suite `{other}` is not one that this program has; see `repro list`"));
-            }
+            "serverless" => serde_json::to_value(self.serverless()?),
+            _ => serde_json::to_value(self.workload()?),
         };
         match all {
             Ok(Value::Object(map)) => Ok(map.into_iter().collect()),
@@ -212,7 +188,7 @@ impl Reference {
         if csv.extension().is_none_or(|ending| ending != "csv") {
             bail!("{}: a reference is a file NAME.csv with NAME.toml beside it", csv.display());
         }
-        let figures = read_figures(csv)?;
+        let figures = figures::read(csv)?;
         let toml = csv.with_extension("toml");
         let text = read_text(&toml, LARGEST)
             .with_context(|| format!("{}: its citation and claims belong beside it", csv.display()))?;
@@ -224,10 +200,12 @@ impl Reference {
         };
         let checked = reference.check().and_then(|()| reference.check_members_of_claims(&text));
         checked.map_err(|reason| anyhow!("{}: {reason}", toml.display()))?;
+        reference.check_figures().map_err(|reason| anyhow!("{}: {reason}", csv.display()))?;
         Ok(reference)
     }
 
     fn check(&self) -> Result<(), String> {
+        let suite = self.about.suite()?;
         self.about.all_parameters()?;
         let Tolerance { factor, strict } = self.about.tolerance;
         if !(factor > 1.0 && factor.is_finite() && strict > 1.0 && strict.is_finite()) {
@@ -235,12 +213,21 @@ impl Reference {
         }
         let mut ids = HashSet::new();
         for claim in &self.about.claims {
-            claim.check().map_err(|reason| format!("claim `{}`: {reason}", claim.id))?;
+            claim.check(suite).map_err(|reason| format!("claim `{}`: {reason}", claim.id))?;
             if !ids.insert(&claim.id) {
                 return Err(format!("claim `{}` stands there twice", claim.id));
             }
         }
         Ok(())
+    }
+
+    /// The suite must know every figure.
+    fn check_figures(&self) -> Result<(), String> {
+        let suite = self.about.suite()?;
+        let check = |figure: &Figure| {
+            figure.key.check(suite).map_err(|reason| format!("line {}: {reason}", figure.line))
+        };
+        self.figures.iter().try_for_each(check)
     }
 
     /// A misspelt bound must not be a bound that is absent. Serde can't refuse unknown members of a claim,
@@ -256,89 +243,5 @@ impl Reference {
             }
         }
         Ok(())
-    }
-}
-
-fn read_figures(path: &Path) -> Result<Vec<Figure>> {
-    let text = read_text(path, LARGEST)?;
-    let name = path.display();
-    let mut reader =
-        csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
-    let headers = reader.headers().map_err(|error| anyhow!("{name}: {error}"))?.clone();
-    let known = ["key", "step", "value", "unit", "low", "high", "runs", "published_as", "not_comparable"];
-    if let Some(stranger) = headers.iter().find(|header| !known.contains(header)) {
-        bail!("{name}: line 1: unknown column `{stranger}`; the columns are {}", known.join(", "));
-    }
-    if let Some(missing) = known[..4].iter().find(|column| !headers.iter().any(|header| header == **column)) {
-        bail!("{name}: line 1: no column `{missing}`; expected at least {}", known[..4].join(", "));
-    }
-    let mut figures: Vec<Figure> = Vec::new();
-    for row in reader.records() {
-        let row = row.map_err(|error| anyhow!("{name}: {error}"))?;
-        let line = row.position().map_or(0, |position| position.line());
-        let parsed: FigureLine =
-            row.deserialize(Some(&headers)).map_err(|error| anyhow!("{name}: line {line}: {error}"))?;
-        let figure = figure(&parsed).map_err(|reason| anyhow!("{name}: line {line}: {reason}"))?;
-        if figures.iter().any(|other| other.key == figure.key) {
-            bail!("{name}: line {line}: {} stands there twice", figure.key);
-        }
-        figures.push(figure);
-    }
-    if figures.is_empty() {
-        bail!("{name}: no figure in it");
-    }
-    Ok(figures)
-}
-
-fn figure(line: &FigureLine) -> Result<Figure, String> {
-    let key: FigureKey = line.key.parse()?;
-    let is_rate = key.is_rate();
-    let unit = match line.unit.as_str() {
-        "/s" if is_rate => 1.0,
-        other if is_rate => return Err(format!("unit `{other}`: a rate is in /s")),
-        "s" => 1000.0,
-        "ms" => 1.0,
-        "us" => 1e-3,
-        "ns" => 1e-6,
-        other => return Err(format!("unit `{other}`: a time is in s, ms, us or ns")),
-    };
-    let (value, digit) = decimal(&line.value)?;
-    for (column, text) in [("low", &line.low), ("high", &line.high)] {
-        if let Some(text) = text.as_deref().filter(|text| !text.is_empty()) {
-            decimal(text).map_err(|reason| format!("{column}: {reason}"))?;
-        }
-    }
-    Ok(Figure {
-        key,
-        step: line.step.clone(),
-        value: value * unit,
-        error: digit * unit,
-        not_comparable: line.not_comparable.clone().filter(|reason| !reason.is_empty()),
-    })
-}
-
-/// A decimal number and the worth of its last digit.
-fn decimal(text: &str) -> Result<(f64, f64), String> {
-    let fault = || format!("`{text}` is not a time; expected a decimal number such as 0.035, 0 or more");
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |part: &str| part.len() <= 15 && part.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(fraction) {
-        return Err(fault());
-    }
-    let value = text.parse::<f64>().map_err(|_| fault())?;
-    Ok((value, 10f64.powi(-(fraction.len() as i32))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_carry_their_precision() {
-        assert_eq!(decimal("0.035"), Ok((0.035, 0.001)));
-        assert_eq!(decimal("483"), Ok((483.0, 1.0)));
-        for bad in ["", "NaN", "inf", "-1", "1e3", "1,000", ".", "0x10", "9999999999999999999"] {
-            assert!(decimal(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -1,0 +1,99 @@
+//! What must hold of a claim before anything is judged by it.
+
+use super::super::figure::{FigureKey, Metric};
+use super::{Bounds, Claim, Key, Test};
+use crate::suite::Suite;
+
+impl Claim {
+    /// Checks what the types can't.
+    ///
+    /// # Errors
+    /// What is missing or makes no sense.
+    pub fn check(&self, suite: &Suite) -> Result<(), String> {
+        self.test.check()?;
+        let figures = self.test.figures();
+        figures.iter().try_for_each(|figure| figure.check(suite))?;
+        let Some(first) = figures.first() else { return Ok(()) };
+        match figures.iter().find(|figure| figure.kind().unit() != first.kind().unit()) {
+            None => Ok(()),
+            Some(other) => Err(format!(
+                "{first} is in {} and {other} in {}; figures of one claim share a unit",
+                first.kind().unit(),
+                other.kind().unit()
+            )),
+        }
+    }
+}
+
+impl Test {
+    fn check(&self) -> Result<(), String> {
+        match self {
+            Test::Ratio { at_least, at_most, .. } => {
+                let positive = |bound: &Option<f64>| bound.is_none_or(|value| value > 0.0);
+                if !positive(at_least) || !positive(at_most) {
+                    return Err("bounds of a ratio are above 0".to_string());
+                }
+                Bounds::new(*at_least, *at_most).check("a ratio")
+            }
+            Test::Bound { at_least, at_most, .. } => Bounds::new(*at_least, *at_most).check("a bound"),
+            Test::Each { figures, .. } if figures.is_empty() => {
+                Err("at least one figure is needed".to_string())
+            }
+            Test::Each { at_least, at_most, .. } => Bounds::new(*at_least, *at_most).check("each figure"),
+            Test::Flat { within, .. } if !(*within > 0.0 && *within < 1.0) => {
+                Err("within is a fraction between 0 and 1".to_string())
+            }
+            Test::Flat { steps, .. } | Test::Ordered { steps } if steps.len() < 2 => {
+                Err("at least two steps are needed".to_string())
+            }
+            Test::AmongSlowest { step, of_slowest: n, steps }
+            | Test::AmongFastest { step, of_fastest: n, steps }
+                if !steps.contains(step) || *n == 0 || *n >= steps.len() =>
+            {
+                Err("the step must be one of steps, and the count smaller than their number".to_string())
+            }
+            Test::SlowsLeast { phase, phases, .. } if !phases.contains(phase) => {
+                Err("the phase must be one of phases".to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Every figure that it is about.
+    fn figures(&self) -> Vec<FigureKey> {
+        let of = |keys: &[Key]| keys.iter().map(|key| key.0.clone()).collect();
+        match self {
+            Test::Ratio { numerator, denominator, .. } => vec![numerator.0.clone(), denominator.0.clone()],
+            Test::Bound { figure, .. } => vec![figure.0.clone()],
+            Test::Each { figures, .. } => of(figures),
+            Test::Flat { steps, .. }
+            | Test::Ordered { steps }
+            | Test::AmongSlowest { steps, .. }
+            | Test::AmongFastest { steps, .. } => of(steps),
+            Test::SlowsLeast { from, to, phases, .. } => {
+                let rates = |leg: &String| phases.iter().map(|phase| rate(leg, phase)).collect::<Vec<_>>();
+                [rates(from), rates(to)].concat()
+            }
+            Test::Value { .. } | Test::BuildStops { .. } => Vec::new(),
+        }
+    }
+}
+
+/// The rate of a phase.
+pub(super) fn rate(leg: &str, phase: &str) -> FigureKey {
+    FigureKey::Phase { leg: leg.to_string(), phase: phase.to_string(), metric: Metric::Rate }
+}
+
+impl Bounds {
+    /// `subject` says what is bounded.
+    fn check(self, subject: &str) -> Result<(), String> {
+        match (self.at_least, self.at_most) {
+            (None, None) => Err(format!("{subject} needs at_least or at_most")),
+            (Some(low), Some(high)) if low > high => Err(format!("at_least {low} is above at_most {high}")),
+            (low, high) if !low.unwrap_or(0.0).is_finite() || !high.unwrap_or(0.0).is_finite() => {
+                Err("bounds are finite numbers".to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+}

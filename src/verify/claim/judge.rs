@@ -1,0 +1,261 @@
+//! Judging claims, kind by kind.
+
+use super::super::figure::{FigureKey, Kind};
+use super::super::measured::{self, Values};
+use super::super::verdict::{Judgement, Verdict};
+use super::check::rate;
+use super::{Bounds, Claim, Key, Quantity, Test, count};
+use crate::record::Record;
+use crate::stats::{Ratio, median};
+
+/// A verdict and its reason.
+type Judged = (Verdict, String);
+
+impl Claim {
+    /// Evaluates the claim on a record.
+    pub fn judge(&self, record: &Record) -> Judgement {
+        let judged = match &self.test {
+            Test::Ratio { numerator, denominator, at_least, at_most } => {
+                judge_ratio(record, &numerator.0, &denominator.0, Bounds::new(*at_least, *at_most))
+            }
+            Test::Bound { figure, at_least, at_most } => {
+                judge_bound(record, &figure.0, Bounds::new(*at_least, *at_most))
+            }
+            Test::Each { figures, at_least, at_most } => {
+                judge_each(record, figures, Bounds::new(*at_least, *at_most))
+            }
+            Test::SlowsLeast { phase, from, to, phases } => judge_least(record, phase, from, to, phases),
+            Test::Value { quantity, equals } => judge_value(record, *quantity, *equals),
+            Test::Flat { steps, within } => judge_flat(record, steps, *within),
+            Test::Ordered { steps } => judge_order(record, steps),
+            Test::AmongSlowest { step, of_slowest, steps } => {
+                judge_rank(record, step, *of_slowest, steps, false)
+            }
+            Test::AmongFastest { step, of_fastest, steps } => {
+                judge_rank(record, step, *of_fastest, steps, true)
+            }
+            Test::BuildStops { build, testset } => Ok(judge_build(record, build, testset)),
+        };
+        let (verdict, reason) = judged.unwrap_or_else(|undecided| undecided);
+        Judgement { subject: format!("{}: {}", self.id, self.text), verdict, reason }
+    }
+}
+
+impl Bounds {
+    fn judge(self, found: &Ratio) -> Verdict {
+        let (low, high) = self.ends();
+        Verdict::within(found, low, high)
+    }
+
+    fn ends(self) -> (f64, f64) {
+        (self.at_least.unwrap_or(f64::NEG_INFINITY), self.at_most.unwrap_or(f64::INFINITY))
+    }
+
+    /// How far the interval stays inside, or by how much it is outside (below 0).
+    fn room(self, found: &Ratio) -> f64 {
+        let ((low, high), (from, to)) = (self.ends(), ends(found));
+        (from - low).min(high - to)
+    }
+}
+
+/// A ratio with its interval, or the remark that there is none.
+pub fn show(ratio: &Ratio) -> String {
+    match ratio.interval {
+        Some(i) => format!("{:.2} [{:.2}, {:.2}]", ratio.value, i.low, i.high),
+        None => format!("{:.2} (too few runs for an interval)", ratio.value),
+    }
+}
+
+fn ends(ratio: &Ratio) -> (f64, f64) {
+    ratio.interval.map_or((ratio.value, ratio.value), |i| (i.low, i.high))
+}
+
+fn missing(key: &FigureKey) -> Judged {
+    (Verdict::Missing, format!("the record has no sample of {key}"))
+}
+
+fn values(record: &Record, key: &FigureKey) -> Result<Values, Judged> {
+    measured::finest(record, key).ok_or_else(|| missing(key))
+}
+
+/// A figure of the record, with its interval.
+fn estimate(record: &Record, key: &FigureKey) -> Result<Ratio, Judged> {
+    let (value, interval) = values(record, key)?.estimate().ok_or_else(|| missing(key))?;
+    Ok(Ratio { value, interval })
+}
+
+/// The ratio of two figures of the record.
+fn ratio(record: &Record, top: &FigureKey, bottom: &FigureKey) -> Result<Ratio, Judged> {
+    let (a, b) = (values(record, top)?, values(record, bottom)?);
+    measured::ratio(&a, &b).ok_or_else(|| {
+        let reason = match a.error().max(b.error()) > 0.0 {
+            true => "below the clock's resolution",
+            false => "0 in a run, so that there is no ratio",
+        };
+        (Verdict::NotComparable, format!("{top} or {bottom} is {reason}"))
+    })
+}
+
+fn judge_ratio(
+    record: &Record,
+    top: &FigureKey,
+    bottom: &FigureKey,
+    bounds: Bounds,
+) -> Result<Judged, Judged> {
+    let ratio = ratio(record, top, bottom)?;
+    Ok((bounds.judge(&ratio), format!("{top} / {bottom} is {}; claimed: {bounds}", show(&ratio))))
+}
+
+fn judge_bound(record: &Record, key: &FigureKey, bounds: Bounds) -> Result<Judged, Judged> {
+    let found = estimate(record, key)?;
+    Ok((bounds.judge(&found), format!("{key} is {}; claimed: {bounds}", show(&found))))
+}
+
+/// The worst figure decides.
+fn judge_each(record: &Record, figures: &[Key], bounds: Bounds) -> Result<Judged, Judged> {
+    let found = figures.iter().map(|key| Ok((&key.0, estimate(record, &key.0)?)));
+    let found: Vec<(&FigureKey, Ratio)> = found.collect::<Result<_, Judged>>()?;
+    let verdict = worst(found.iter().map(|(_, found)| bounds.judge(found)));
+    let candidates = found.iter().filter(|(_, found)| bounds.judge(found) == verdict);
+    let furthest = candidates.min_by(|(_, a), (_, b)| bounds.room(a).total_cmp(&bounds.room(b)));
+    let of = match verdict {
+        Verdict::Reproduced => "the nearest to a bound",
+        _ => "the worst",
+    };
+    let reason = furthest.map_or(String::new(), |(key, found)| format!("{key} is {}", show(found)));
+    Ok((verdict, format!("{reason}, {of} of {}; claimed: each {bounds}", figures.len())))
+}
+
+/// What differs outweighs what is undecided, and that what is reproduced.
+fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+    let weight = |verdict: &Verdict| match verdict {
+        Verdict::Reproduced => 0,
+        Verdict::NotComparable => 1,
+        Verdict::Missing => 2,
+        Verdict::Differs => 3,
+    };
+    verdicts.max_by_key(weight).unwrap_or(Verdict::Reproduced)
+}
+
+/// The fall of each phase, and whether the interval of this one lies below that of every other.
+fn judge_least(
+    record: &Record,
+    phase: &str,
+    from: &str,
+    to: &str,
+    phases: &[String],
+) -> Result<Judged, Judged> {
+    let fall = |name: &str| ratio(record, &rate(from, name), &rate(to, name));
+    let falls = phases.iter().map(|name| Ok((name.as_str(), fall(name)?)));
+    let falls: Vec<(&str, Ratio)> = falls.collect::<Result<_, Judged>>()?;
+    let reasons: Vec<String> = falls.iter().map(|(name, fall)| format!("{name} {}", show(fall))).collect();
+    let (own, others): (Vec<_>, Vec<_>) = falls.iter().partition(|(name, _)| *name == phase);
+    let (low, high) = own.first().map_or((f64::NAN, f64::NAN), |(_, fall)| ends(fall));
+    let verdict = match () {
+        () if others.iter().all(|(_, other)| high < ends(other).0) => Verdict::Reproduced,
+        () if others.iter().any(|(_, other)| low > ends(other).1) => Verdict::Differs,
+        () => Verdict::NotComparable,
+    };
+    Ok((verdict, format!("the rates fall by {}", reasons.join(", "))))
+}
+
+fn judge_value(record: &Record, quantity: Quantity, equals: i64) -> Result<Judged, Judged> {
+    let found = count::count(record, quantity);
+    let found = found.ok_or_else(|| (Verdict::Missing, "the record does not say".to_string()))?;
+    let verdict = if found == equals { Verdict::Reproduced } else { Verdict::Differs };
+    let runs: usize = record.legs.iter().map(|leg| leg.runs.len()).sum();
+    Ok((verdict, format!("{found} {}, in {runs} runs; claimed: {equals}", count::what(quantity))))
+}
+
+fn judge_flat(record: &Record, steps: &[Key], within: f64) -> Result<Judged, Judged> {
+    let middle = |key: &Key| Ok(estimate(record, &key.0)?.value);
+    let medians: Vec<f64> = steps.iter().map(middle).collect::<Result<_, Judged>>()?;
+    let center = median(&medians).unwrap_or(0.0);
+    if center <= 0.0 {
+        return Err((Verdict::NotComparable, "below the clock's resolution".to_string()));
+    }
+    let furthest = medians.iter().map(|value| (value / center - 1.0).abs()).fold(0.0, f64::max);
+    let verdict = if furthest <= within { Verdict::Reproduced } else { Verdict::Differs };
+    let reason = format!(
+        "the furthest lies {:.0} % from the median of all; claimed: within {:.0} %",
+        furthest * 100.0,
+        within * 100.0
+    );
+    Ok((verdict, reason))
+}
+
+fn judge_order(record: &Record, steps: &[Key]) -> Result<Judged, Judged> {
+    let growths = steps.windows(2).map(|pair| Ok((pair, ratio(record, &pair[1].0, &pair[0].0)?)));
+    let growths: Vec<(&[Key], Ratio)> = growths.collect::<Result<_, Judged>>()?;
+    let above_one = |(_, ratio): &(&[Key], Ratio)| Verdict::within(ratio, 1.0, f64::INFINITY);
+    let verdict = worst(growths.iter().map(above_one));
+    let reasons: Vec<String> = growths
+        .iter()
+        .map(|(pair, ratio)| format!("{} / {} is {}", pair[1].0, pair[0].0, show(ratio)))
+        .collect();
+    Ok((verdict, format!("{}; claimed: each above 1", reasons.join(", "))))
+}
+
+/// Judges a rank run by run: all runs must agree.
+fn judge_rank(
+    record: &Record,
+    step: &Key,
+    count: usize,
+    steps: &[Key],
+    fastest: bool,
+) -> Result<Judged, Judged> {
+    let column = |key: &Key| values(record, &key.0);
+    let columns: Vec<Values> = steps.iter().map(column).collect::<Result<_, Judged>>()?;
+    let own = values(record, &step.0)?;
+    // Of a rate, more is faster.
+    let smaller_first = fastest != (step.0.kind() == Kind::Rate);
+    let rank_in = |(run, own): &(u32, f64)| {
+        let of =
+            |values: &Values| values.runs().iter().find(|(number, _)| number == run).map(|(_, value)| *value);
+        let row: Vec<f64> = columns.iter().map(of).collect::<Option<_>>()?;
+        Some(row.iter().filter(|value| if smaller_first { *value < own } else { *value > own }).count() + 1)
+    };
+    let ranks: Vec<usize> = own.runs().iter().filter_map(rank_in).collect();
+    let (hits, runs) = (ranks.iter().filter(|rank| **rank <= count).count(), ranks.len());
+    let verdict = match hits {
+        _ if runs == 0 => Verdict::Missing,
+        0 => Verdict::Differs,
+        _ if hits == runs => Verdict::Reproduced,
+        _ => Verdict::NotComparable,
+    };
+    let word = match (step.0.kind(), fastest) {
+        (Kind::Time | Kind::Latency | Kind::Rate, true) => "fastest",
+        (Kind::Time | Kind::Latency | Kind::Rate, false) => "slowest",
+        (_, true) => "lowest",
+        (_, false) => "highest",
+    };
+    let ranks: Vec<String> = ranks.iter().map(usize::to_string).collect();
+    let reason = format!(
+        "{} is among the {count} {word} of {} in {hits} of {runs} runs (rank {})",
+        step.0,
+        steps.len(),
+        ranks.join(", ")
+    );
+    Ok((verdict, reason))
+}
+
+fn judge_build(record: &Record, build: &str, testset: &str) -> Judged {
+    let Some(probe) = record.probes.iter().find(|probe| probe.name == build) else {
+        let reason = format!("no build `{build}` in the record; --build-variants compiles and runs it");
+        return (Verdict::NotComparable, reason);
+    };
+    let runs = probe.completed.len();
+    let stopped =
+        |(completed, place): (&bool, &Option<String>)| !completed && place.as_deref() == Some(testset);
+    let hits = probe.completed.iter().zip(&probe.stopped_in).filter(|pair| stopped(*pair)).count();
+    let verdict = match hits {
+        _ if runs == 0 => Verdict::Missing,
+        _ if hits == runs => Verdict::Reproduced,
+        0 => Verdict::Differs,
+        _ => Verdict::NotComparable,
+    };
+    (
+        verdict,
+        format!("stopped in `{testset}` in {hits} of {runs} runs of `{}`: {}", probe.command, probe.message),
+    )
+}

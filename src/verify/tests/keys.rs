@@ -1,0 +1,82 @@
+//! Keys of figures, and which of them a suite has.
+
+use crate::suite::Suite;
+use crate::verify::figure::FigureKey;
+
+fn check(key: &str, suite: &str) -> Result<(), String> {
+    key.parse::<FigureKey>().unwrap().check(Suite::named(suite).unwrap())
+}
+
+#[test]
+fn keys_round_trip() {
+    let metrics = "rate time ratio p50 p95 p99 p999 max operations busy failures memory"
+        .split(' ')
+        .map(|metric| format!("sqld/clients-16/{metric}"));
+    let metrics: Vec<String> = metrics.collect();
+    for key in ["TOTAL", "main/310", "star/130#2"].into_iter().chain(metrics.iter().map(String::as_str)) {
+        assert_eq!(key.parse::<FigureKey>().unwrap().to_string(), key);
+    }
+    for bad in [
+        "",
+        "main",
+        "main/x",
+        "/100",
+        "main/1#0",
+        "a//rate",
+        "/b/rate",
+        "a/b/",
+        "a/b/p42",
+        "a b/c/rate",
+        "A/b/rate",
+        "a/b/rate/p50",
+    ] {
+        assert!(bad.parse::<FigureKey>().is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn each_suite_knows_its_figures() {
+    for (key, suite) in [
+        ("main/310", "speedtest1"),
+        ("TOTAL", "speedtest1"),
+        ("in-ram/mixed/p999", "oltp"),
+        ("disk-bound/total/time", "oltp"),
+        ("embedded/insert-1/time", "serverless"),
+        ("sqld/total/ratio", "serverless"),
+        ("sqld/total/failures", "serverless"),
+        ("sqld/total/memory", "serverless"),
+    ] {
+        assert_eq!(check(key, suite), Ok(()), "{key}");
+    }
+    for (key, suite, reason) in [
+        ("main/310", "oltp", "a figure of oltp is LEG/PHASE/METRIC"),
+        ("TOTAL", "serverless", "a figure of serverless is LEG/PHASE/METRIC"),
+        ("native/main/time", "speedtest1", "a figure of speedtest1 is TESTSET/NUMBER or TOTAL"),
+        ("on-tape/mixed/rate", "oltp", "leg `on-tape` is none of in-ram, disk-bound"),
+        ("in-ram/vacuum/rate", "oltp", "phase `vacuum` is none of bulk-insert, "),
+        ("in-ram/mixed/ratio", "oltp", "oltp has no leg that ratios are taken to"),
+        ("embedded/insert-1/ratio", "serverless", "ratios are taken to `embedded`"),
+        ("sqld/insert-1/memory", "serverless", "sqld/total/memory"),
+        ("sqld/total/p50", "serverless", "no p50"),
+        ("sqld/total/rate", "serverless", "no rate"),
+    ] {
+        let error = check(key, suite).unwrap_err();
+        assert!(error.contains(reason) && error.contains(key), "{error}");
+    }
+}
+
+#[test]
+fn a_sweep_has_no_total_but_memory() {
+    let sweep = Suite {
+        name: "sweep",
+        about: "",
+        legs: || vec!["sqld"],
+        phases: || vec!["clients-N"],
+        baseline: None,
+    };
+    let check = |key: &str| key.parse::<FigureKey>().unwrap().check(&sweep);
+    assert_eq!(check("sqld/clients-16/p95"), Ok(()));
+    assert_eq!(check("sqld/total/memory"), Ok(()));
+    assert!(check("sqld/total/time").unwrap_err().contains("make no whole"));
+    assert!(check("sqld/clients-0/p95").unwrap_err().contains("none of clients-N, total"));
+}

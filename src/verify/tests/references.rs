@@ -1,0 +1,102 @@
+//! References as files.
+
+use super::{key, reference};
+use crate::suite::serverless::{Protocol, STEPS};
+use crate::verify::Reference;
+use std::fs;
+
+const CSV: &str = "key,step,value,unit\nsqld/insert-1/time,x,4134,ms\nsqld/insert-1/ratio,x,20.4,x\n";
+const TOML: &str = "suite = 'serverless'\ntitle = 'r'\nparameters = { protocol = 'hrana3' }\n\
+    [citation]\nauthor = 'a'\ntitle = 't'\n[engine]\nflags = []\n";
+
+/// The error of a reference, or nothing.
+fn loaded(csv: &str, toml: &str) -> Result<Reference, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ref.csv");
+    fs::write(&path, csv).unwrap();
+    fs::write(path.with_extension("toml"), toml).unwrap();
+    Reference::load(&path).map_err(|error| format!("{error:#}"))
+}
+
+#[test]
+fn a_version_is_optional() {
+    let reference = loaded(CSV, TOML).unwrap();
+    assert_eq!(reference.about.engine.sqlite_version, None);
+    let parameters = reference.about.all_parameters().unwrap();
+    let names: Vec<&str> = parameters.keys().map(String::as_str).collect();
+    assert_eq!(names, ["protocol", "scale", "seed"]);
+    let ratio = &reference.figures[1];
+    assert_eq!((ratio.line, ratio.value, ratio.error), (3, 20.4, 0.1));
+}
+
+#[test]
+fn figures_that_the_suite_does_not_have() {
+    let with = |line: &str| loaded(&format!("{CSV}{line}\n"), TOML).unwrap_err();
+    for (line, reason) in [
+        (
+            "sqlite3/insert-1/time,x,1,ms",
+            "ref.csv: line 4: `sqlite3/insert-1/time`: leg `sqlite3` is none of embedded, sqld, ",
+        ),
+        (
+            "sqld/insert-5/time,x,1,ms",
+            "ref.csv: line 4: `sqld/insert-5/time`: phase `insert-5` is none of create-schema, ",
+        ),
+        (
+            "sqld/insert-1/cost,x,1,ms",
+            "ref.csv: line 4: `sqld/insert-1/cost`: metric `cost` is none of rate, time, ratio, ",
+        ),
+        (
+            "embedded/insert-1/ratio,x,1,x",
+            "ref.csv: line 4: `embedded/insert-1/ratio`: ratios are taken to `embedded`",
+        ),
+        (
+            "sqld/insert-1/memory,x,1,MB",
+            "ref.csv: line 4: `sqld/insert-1/memory`: memory is that of a whole leg",
+        ),
+        ("main/100,x,1,s", "ref.csv: line 4: `main/100`: a figure of serverless is LEG/PHASE/METRIC"),
+        ("sqld/insert-10/ratio,x,9.9,ms", "ref.csv: line 4: unit `ms`: a ratio is in x"),
+        ("sqld/insert-10/ratio,x,9.9×,x", "ref.csv: line 4: `9.9×` is not a figure"),
+        ("sqld/total/memory,x,35,ms", "ref.csv: line 4: unit `ms`: memory is in MB"),
+        ("sqld/total/busy,x,0,ms", "ref.csv: line 4: unit `ms`: a count is in 1"),
+    ] {
+        let error = with(line);
+        assert!(error.contains(reason), "{error}");
+    }
+    let speedtest1 = TOML.replace("serverless", "speedtest1").replace("protocol = 'hrana3'", "");
+    let error = loaded(CSV, &speedtest1).unwrap_err();
+    assert!(
+        error.contains(
+            "ref.csv: line 2: `sqld/insert-1/time`: a figure of speedtest1 is TESTSET/NUMBER or TOTAL"
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn claims_and_parameters_that_the_suite_does_not_have() {
+    let claim = "[[claim]]\nid = 'c'\ntext = 'x'\nkind = 'bound'\nfigure = 'sqld/vacuum/time'\nat_most = 1\n";
+    let error = loaded(CSV, &format!("{TOML}{claim}")).unwrap_err();
+    assert!(error.contains("ref.toml: claim `c`: `sqld/vacuum/time`: phase `vacuum` is none of "), "{error}");
+    let error = loaded(CSV, &TOML.replace("hrana3", "http")).unwrap_err();
+    assert!(error.contains("ref.toml: [parameters]: unknown variant `http`"), "{error}");
+}
+
+#[test]
+fn the_port_is_whole() {
+    let reference = reference("sqlitend-serverless");
+    let find = |text: String| reference.figures.iter().find(|figure| figure.key == key(&text));
+    for (name, step) in STEPS {
+        for leg in ["embedded", "sqld"] {
+            assert_eq!(find(format!("{leg}/{name}/time")).unwrap().step, step);
+        }
+        assert_eq!(find(format!("sqld/{name}/ratio")).is_some(), name != "delete-primary-key", "{name}");
+    }
+    let sum = |leg: &str| {
+        STEPS.iter().map(|(name, _)| find(format!("{leg}/{name}/time")).unwrap().value).sum::<f64>()
+    };
+    for (leg, total) in [("embedded", 483.0), ("sqld", 8385.0)] {
+        assert_eq!((sum(leg), find(format!("{leg}/total/time")).unwrap().value), (total, total));
+    }
+    assert_eq!(reference.about.serverless().unwrap().protocol, Protocol::Hrana3);
+    assert_eq!(reference.about.claims.len(), 7);
+}

@@ -1,0 +1,132 @@
+//! Whether a record did the work of a reference.
+
+use super::reference::Reference;
+use super::verdict::WorkCheck;
+use crate::record::{Answer, Leg, Record};
+use serde_json::Value;
+
+/// Whether both sides did the same work, condition by condition.
+pub fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkCheck> {
+    let about = &reference.about;
+    let mut checks = vec![WorkCheck::equal("suite", &about.suite, Some(&record.suite))];
+    checks.push(version(about.engine.sqlite_version.as_ref(), record));
+    if let Some(id) = &about.engine.source_id {
+        checks.push(source_id(id, leg.engine.source_id.as_deref()));
+    }
+    if record.pinned() == Some(false) {
+        let detail = "the record's sources are not the pinned ones".to_string();
+        checks.push(WorkCheck { what: "sources".to_string(), same: Some(false), detail });
+    }
+    if !about.engine.flags.is_empty() {
+        checks.push(flags_check(&about.engine.flags, leg));
+    }
+    checks.extend(parameters(reference, record));
+    let several = record.legs.len() > 1;
+    checks.extend(record.legs.iter().map(|leg| answer(about.engine.answer.as_deref(), leg, several)));
+    checks
+}
+
+fn flags_check(published: &[String], leg: &Leg) -> WorkCheck {
+    let flags = leg.engine.build.as_ref().map(|build| compile_flags(&build.command).join(" "));
+    let published: Vec<String> = compile_flags(&published.join(" "));
+    WorkCheck::equal("compile flags", &published.join(" "), flags.as_ref())
+}
+
+impl WorkCheck {
+    fn equal(what: &str, published: &String, found: Option<&String>) -> WorkCheck {
+        let detail = match found {
+            Some(found) if found == published => found.clone(),
+            Some(found) => format!("published {published}, here {found}"),
+            None => format!("published {published}, not known of this record"),
+        };
+        WorkCheck { what: what.to_string(), same: found.map(|found| found == published), detail }
+    }
+}
+
+/// Every leg must be of the published version, where one is published.
+fn version(published: Option<&String>, record: &Record) -> WorkCheck {
+    let what = "SQLite version";
+    let mut versions = record.legs.iter().map(|leg| leg.engine.sqlite_version.as_ref());
+    let Some(published) = published else {
+        let mut here: Vec<&str> = versions.flatten().map(String::as_str).collect();
+        here.dedup();
+        let here = if here.is_empty() { "not known of this record".to_string() } else { here.join(", ") };
+        return WorkCheck {
+            what: what.to_string(),
+            same: None,
+            detail: format!("not published, here {here}"),
+        };
+    };
+    let other = versions.find(|version| *version != Some(published));
+    WorkCheck::equal(what, published, other.unwrap_or(Some(published)))
+}
+
+/// Ids are compared as far as both go: the tool prints only the first 48 characters.
+fn source_id(published: &str, found: Option<&str>) -> WorkCheck {
+    let what = "source id".to_string();
+    match found {
+        None => WorkCheck { what, same: None, detail: "not known of this record".to_string() },
+        Some(found) => {
+            let same = found.starts_with(published) || published.starts_with(found);
+            let detail =
+                if same { found.to_string() } else { format!("published {published}, here {found}") };
+            WorkCheck { what, same: Some(same), detail }
+        }
+    }
+}
+
+/// The flags of a compile command that change what is built, in alphabetical order.
+fn compile_flags(command: &str) -> Vec<String> {
+    let matters = |word: &&str| ["-O", "-D", "-m", "-f"].iter().any(|kind| word.starts_with(kind));
+    let mut flags: Vec<String> = command.split_whitespace().filter(matters).map(str::to_string).collect();
+    flags.sort();
+    flags
+}
+
+/// Parameters that do not change the work.
+const HARMLESS: &[&str] = &["stats", "generator"];
+
+fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
+    let published = reference.about.all_parameters().unwrap_or_default();
+    let imported = matches!(record.origin, crate::record::Origin::Imported { .. });
+    let names: std::collections::BTreeSet<&String> =
+        published.keys().chain(record.parameters.keys()).collect();
+    let show = |value: Option<&Value>| match value {
+        None => "the default".to_string(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    let compare = |name: &&String| {
+        let (there, here) = (published.get(*name), record.parameters.get(*name));
+        // A saved output says nothing of most options.
+        let unknown = imported && here.is_none();
+        if name.as_str() == "scale" && there != here {
+            // The shape survives it, the size does not: judged, but never without the remark.
+            let detail = format!("published {}, here scaled down to {}", show(there), show(here));
+            return WorkCheck { what: "--scale".to_string(), same: None, detail };
+        }
+        let same = (!unknown).then_some(there == here);
+        let detail = match same {
+            Some(true) => show(here),
+            Some(false) => format!("published {}, here {}", show(there), show(here)),
+            None => format!("published {}, not known of this record", show(there)),
+        };
+        WorkCheck { what: format!("--{name}"), same, detail }
+    };
+    names.iter().filter(|name| !HARMLESS.contains(&name.as_str())).map(compare).collect()
+}
+
+fn answer(published: Option<&str>, leg: &Leg, several: bool) -> WorkCheck {
+    let found = &leg.answer;
+    let (same, detail) = match (found, published) {
+        (Answer::Wrong { found, expected }, _) => (Some(false), format!("{found}, expected {expected}")),
+        (Answer::Right(hash) | Answer::Unknown(hash), Some(published)) if hash != published => {
+            (Some(false), format!("published {published}, here {hash}"))
+        }
+        (Answer::Right(hash), _) | (Answer::Unknown(hash), Some(_)) => (Some(true), hash.clone()),
+        (Answer::Unknown(hash), None) => (None, format!("{hash}; the right one is not known for this work")),
+        (Answer::NotChecked(reason), _) => (None, format!("not checked: {reason}")),
+    };
+    let what = if several { format!("answers of {}", leg.name) } else { "answers".to_string() };
+    WorkCheck { what, same, detail }
+}
