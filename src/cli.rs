@@ -2,6 +2,7 @@
 
 use crate::suite::oltp;
 use crate::suite::scale::Scale;
+use crate::suite::serverless;
 use crate::suite::speedtest1::Workload;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -73,6 +74,70 @@ pub enum Suite {
     Speedtest1(RunArgs),
     /// A real workload through SQLite's C interface, in RAM and larger than RAM
     Oltp(OltpArgs),
+    /// 15 steps of SQL, embedded and through a real sqld over a Hrana WebSocket
+    Serverless(ServerlessArgs),
+}
+
+/// `repro run serverless`.
+#[derive(Args, Clone, Default)]
+pub struct ServerlessArgs {
+    /// What is done.
+    #[command(flatten)]
+    pub parameters: serverless::Parameters,
+
+    /// Only these legs; all when absent
+    #[arg(long, value_enum, value_delimiter = ',', help_heading = "Workload")]
+    pub leg: Vec<serverless::Leg>,
+
+    /// A library with SQLite's C interface for the embedded leg, instead of the bundled SQLite
+    #[arg(long, value_name = "LIBRARY", help_heading = "Engine")]
+    pub engine: Option<PathBuf>,
+
+    /// The server of the other legs.
+    #[command(flatten)]
+    pub server: ServerArgs,
+
+    /// Counted runs of each leg [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Plan")]
+    pub runs: Option<u32>,
+
+    /// Runs before them that are not counted [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = "Plan")]
+    pub warmup: Option<u32>,
+
+    /// What becomes of the samples.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// The server.
+#[derive(Args, Clone, Default)]
+#[command(next_help_heading = "Server")]
+pub struct ServerArgs {
+    /// The sqld to start [default: SQLD, PATH, vendor/; fetched when there is none]
+    #[arg(long, value_name = "FILE", conflicts_with = "url")]
+    pub sqld: Option<PathBuf>,
+
+    /// A further argument for it, such as --sqld-arg=--checkpoint-interval-s=86400
+    #[arg(long, value_name = "ARGUMENT", conflicts_with = "url", allow_hyphen_values = true)]
+    pub sqld_arg: Vec<String>,
+
+    /// A server that runs elsewhere: ws://HOST:PORT, or wss://HOST with TLS. Its database gets our tables, which must
+    /// not be there, and loses them afterwards
+    #[arg(long)]
+    pub url: Option<String>,
+
+    /// A file with the token for --url [default: the variable REPRO_AUTH_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub auth_token_file: Option<PathBuf>,
+
+    /// Where the databases are made [default: where SQLite puts temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+
+    /// Keep the databases
+    #[arg(long)]
+    pub keep: bool,
 }
 
 /// `repro run oltp`.
@@ -274,7 +339,11 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "DIR")]
     pub temp_dir: Option<PathBuf>,
 
-    /// Shrink an oltp study: rows, operations, caches and the memory limit together
+    /// The sqld of a study that needs a server [default: SQLD, PATH, vendor/; fetched when there is none]
+    #[arg(long, value_name = "FILE")]
+    pub sqld: Option<PathBuf>,
+
+    /// Shrink a study: its rows and operations; of oltp also caches and the memory limit
     #[arg(long, value_name = "1/N")]
     pub scale: Option<Scale>,
 

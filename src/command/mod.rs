@@ -13,6 +13,7 @@ mod oltp;
 mod output;
 mod recording;
 mod run;
+mod serverless;
 mod show;
 pub mod speedtest1;
 mod verify;
@@ -57,8 +58,9 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
         None => run::run(cli.run, &*interrupt_flag()?),
         Some(Command::Run(Suite::Speedtest1(run))) => run::run(run, &*interrupt_flag()?),
         Some(Command::Run(Suite::Oltp(args))) => oltp::run(&args, &*interrupt_flag()?),
+        Some(Command::Run(Suite::Serverless(args))) => serverless::run(&args, &interrupt_flag()?),
         Some(Command::Leg(args)) => leg::run(&args),
-        Some(Command::Verify(args)) => verify::run(&args, &*interrupt_flag()?),
+        Some(Command::Verify(args)) => verify::run(&args, &interrupt_flag()?),
         Some(Command::Capture(args)) => capture::run(&args, &*interrupt_flag()?),
         Some(Command::Import(args)) => import::run(&args),
         Some(Command::Show(args)) => show::run(&args),

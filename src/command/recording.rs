@@ -6,7 +6,7 @@ use crate::record::Record;
 use crate::record::store::{Destination, Target};
 use anyhow::Result;
 use jiff::Timestamp;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A record that grows, and the file that always holds what there is.
 pub struct Recording {
@@ -33,6 +33,11 @@ impl Recording {
     pub fn begin(record: Record, destination: &Destination) -> Result<Recording> {
         let target = destination.begin(&record)?;
         Ok(Recording { record, target })
+    }
+
+    /// The file.
+    pub fn path(&self) -> Option<&Path> {
+        self.target.as_ref().map(Target::path)
     }
 
     /// Saves what there is.

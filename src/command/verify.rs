@@ -1,19 +1,21 @@
 //! `repro verify`.
 
 use super::oltp;
+use super::serverless;
 use super::speedtest1::{self, Request};
 use super::{CannotMeasure, Exit, folders, output};
-use crate::cli::{PlaceArgs, VerifyArgs};
+use crate::cli::{OutputArgs, PlaceArgs, ServerArgs, ServerlessArgs, VerifyArgs};
 use crate::record::Record;
 use crate::record::store::{self, Destination};
 use crate::report;
 use crate::verify::verdict::Report;
 use crate::verify::{Reference, comparison};
 use anyhow::{Result, anyhow};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Judges each reference; all of them must hold.
-pub fn run(args: &VerifyArgs, interrupted: &AtomicBool) -> Result<Exit> {
+pub fn run(args: &VerifyArgs, interrupted: &Arc<AtomicBool>) -> Result<Exit> {
     output::check(&[args.json.as_deref(), args.markdown.as_deref()], args.force)?;
     let references = args.references.iter().map(|path| Reference::load(path)).collect::<Result<Vec<_>>>()?;
     let given = args.judged.as_deref().map(store::load).transpose()?;
@@ -39,11 +41,21 @@ fn measure(
     reference: &Reference,
     args: &VerifyArgs,
     measured: &mut Vec<Record>,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Record> {
+    match reference.about.suite.as_str() {
+        "oltp" => measure_oltp(reference, args, interrupted),
+        "serverless" => measure_serverless(reference, args, interrupted),
+        _ => measure_speedtest1(reference, args, measured, interrupted),
+    }
+}
+
+fn measure_speedtest1(
+    reference: &Reference,
+    args: &VerifyArgs,
+    measured: &mut Vec<Record>,
     interrupted: &AtomicBool,
 ) -> Result<Record> {
-    if reference.about.suite == crate::suite::oltp::SUITE.name {
-        return measure_oltp(reference, args, interrupted);
-    }
     let workload = reference.about.workload().map_err(anyhow::Error::msg)?;
     let place = PlaceArgs { temp_dir: args.temp_dir.clone(), ..PlaceArgs::default() };
     let mut request = Request::new(workload, &args.plan, &place, interrupted)?;
@@ -79,6 +91,35 @@ fn measure_oltp(reference: &Reference, args: &VerifyArgs, interrupted: &AtomicBo
     };
     oltp::check(&request)?;
     let measured = oltp::measure(&request, &Destination::Folder(folders::records()?))?;
+    if let Some(path) = measured.path {
+        eprintln!("record: {}", path.display());
+    }
+    measured.failure.map_or(Ok(measured.record), Err)
+}
+
+fn measure_serverless(
+    reference: &Reference,
+    args: &VerifyArgs,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Record> {
+    let mut parameters = reference.about.serverless().map_err(anyhow::Error::msg)?;
+    parameters.scale = args.scale.unwrap_or(parameters.scale);
+    let request = serverless::Request::new(
+        &ServerlessArgs {
+            parameters,
+            runs: args.plan.runs,
+            warmup: args.plan.warmup,
+            server: ServerArgs {
+                sqld: args.sqld.clone(),
+                dir: args.temp_dir.clone(),
+                ..ServerArgs::default()
+            },
+            output: OutputArgs { quiet: args.quiet, ..OutputArgs::default() },
+            ..ServerlessArgs::default()
+        },
+        interrupted,
+    )?;
+    let measured = serverless::measure(&request, &Destination::Folder(folders::records()?))?;
     if let Some(path) = measured.path {
         eprintln!("record: {}", path.display());
     }

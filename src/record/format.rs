@@ -245,9 +245,12 @@ pub struct ResourcesFile {
     pub system_us: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_memory_bytes: Option<u64>,
-    pub voluntary_switches: u64,
-    pub involuntary_switches: u64,
-    pub major_faults: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voluntary_switches: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub involuntary_switches: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub major_faults: Option<u64>,
 }
 
 /// One timed line and its samples.

@@ -223,11 +223,11 @@ pub struct Resources {
     /// Largest resident set, bytes.
     pub peak_memory_bytes: Option<u64>,
     /// Times that it waited.
-    pub voluntary_switches: u64,
+    pub voluntary_switches: Option<u64>,
     /// Times that it was made to wait.
-    pub involuntary_switches: u64,
+    pub involuntary_switches: Option<u64>,
     /// Page faults that needed a disk.
-    pub major_faults: u64,
+    pub major_faults: Option<u64>,
 }
 
 /// One timed line and its samples.
@@ -351,11 +351,14 @@ impl Record {
         self.legs.iter().find(|leg| leg.name == name)
     }
 
-    /// Whether every engine was built from the pinned sources; `None` when that is not known of one.
+    /// Whether every engine was built from the pinned sources, or is the pinned program; `None` when that is not
+    /// known of one, and of no other that it is not.
     pub fn pinned(&self) -> Option<bool> {
-        let builds: Option<Vec<&BuildFacts>> =
-            self.legs.iter().map(|leg| leg.engine.build.as_ref()).collect();
-        Some(builds?.iter().all(|build| build.pinned))
+        let builds = || self.legs.iter().map(|leg| leg.engine.build.as_ref());
+        if builds().flatten().any(|build| !build.pinned) {
+            return Some(false);
+        }
+        builds().all(|build| build.is_some()).then_some(true)
     }
 
     /// Checks what must hold of any record, however it came: each TOTAL is the sum of its rows.

@@ -1,7 +1,7 @@
 //! SQLite's C interface in this process: WAL, synchronous NORMAL, each statement a transaction of its own, prepared
 //! once for each text.
 
-use super::{Facts, LegRun, Setting, Side};
+use super::{Facts, LegRun, Ran, Setting, Side};
 use crate::driver::engine::{self, Connection, Cursor, Kind, OpenMode, SqlError};
 use crate::driver::meter::Meter;
 use crate::driver::scratch::Scratch;
@@ -53,8 +53,8 @@ struct Embedded {
 }
 
 impl Side for Embedded {
-    fn run(&mut self, step: &Step, meter: &mut Meter) -> Result<Vec<Answer>, String> {
-        let mut answers = Vec::with_capacity(step.statements.len());
+    fn run<'s>(&mut self, step: &'s Step, meter: &mut Meter) -> Result<Vec<Ran<'s>>, String> {
+        let mut ran = Vec::with_capacity(step.statements.len());
         let mut prepared: Option<(&str, engine::Statement)> = None;
         for (index, statement) in step.statements.iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) {
@@ -64,13 +64,13 @@ impl Side for Embedded {
             meter.time(|| {
                 let result = execute(&self.connection, &mut prepared, statement);
                 failure = result.as_ref().err().map(ToString::to_string);
-                result.map(|answer| answers.push(answer))
+                result.map(|answer| ran.push((statement, answer)))
             });
             if let Some(failure) = failure {
                 return Err(format!("statement {} of {}: {failure}", index + 1, step.statements.len()));
             }
         }
-        Ok(answers)
+        Ok(ran)
     }
 }
 

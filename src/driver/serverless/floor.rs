@@ -1,11 +1,10 @@
 //! What the wire alone costs: an echo over a WebSocket on loopback, with messages as long as those of a real exchange.
 
-use super::Side;
+use super::{Ran, Side};
 use crate::driver::hrana::Failure;
 use crate::driver::meter::Meter;
 use crate::suite::measure::Exchange;
 use crate::suite::serverless::Step;
-use crate::suite::sql::Answer;
 use anyhow::{Context, Result};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -97,7 +96,7 @@ impl Caller {
 }
 
 /// Imitates the exchange of each step.
-pub fn run(
+pub(super) fn run(
     stop: &Arc<AtomicBool>,
     exchanges: &[Exchange],
     steps: &mut dyn FnMut(&mut dyn Side) -> Result<()>,
@@ -116,7 +115,7 @@ struct Floor {
 
 impl Side for Floor {
     /// One round trip a statement, of the mean length; there is nothing to answer, so what must be answered is given.
-    fn run(&mut self, step: &Step, meter: &mut Meter) -> Result<Vec<Answer>, String> {
+    fn run<'s>(&mut self, step: &'s Step, meter: &mut Meter) -> Result<Vec<Ran<'s>>, String> {
         let exchange = self.exchanges.next().ok_or("no exchange to imitate")?;
         let mean = |bytes: u64| bytes.checked_div(exchange.round_trips).unwrap_or(0) as usize;
         let mut failure = None;
@@ -133,6 +132,6 @@ impl Side for Floor {
                 return Err(failure);
             }
         }
-        Ok(step.answers.clone())
+        Ok(step.statements.iter().zip(step.answers.clone()).collect())
     }
 }

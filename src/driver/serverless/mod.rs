@@ -10,7 +10,7 @@ use super::meter::Meter;
 use super::sqld::{self, Server, observe};
 use crate::suite::measure::{Check, Exchange, Measure};
 use crate::suite::serverless::{Leg, Protocol, Step};
-use crate::suite::sql::{Answer, WorkHash};
+use crate::suite::sql::{Answer, Statement, WorkHash};
 use anyhow::Result;
 use nix::sys::resource::{UsageWho, getrusage};
 use std::collections::BTreeMap;
@@ -78,13 +78,16 @@ pub struct LegRun {
     pub log: Option<String>,
 }
 
+/// A statement that ran, and what it answered.
+type Ran<'s> = (&'s Statement, Answer);
+
 /// A way to run statements.
 trait Side {
     /// Runs the statements of a step one after the other and times each.
     ///
     /// # Errors
     /// The first failure, in words; it has been counted.
-    fn run(&mut self, step: &Step, meter: &mut Meter) -> Result<Vec<Answer>, String>;
+    fn run<'s>(&mut self, step: &'s Step, meter: &mut Meter) -> Result<Vec<Ran<'s>>, String>;
 
     /// What has passed so far, where there is a server.
     fn exchange(&self) -> Option<Exchange> {
@@ -161,8 +164,7 @@ fn all_steps(
     let mut hash = WorkHash::default();
     for step in work {
         begins(step.name);
-        let (measure, failure) = one_step(side, step);
-        step.statements.iter().for_each(|statement| hash.add(statement));
+        let (measure, failure) = one_step(side, step, &mut hash);
         run.steps.push((step.name, measure));
         run.wall = begun.elapsed();
         if let Some(failure) = failure {
@@ -173,7 +175,7 @@ fn all_steps(
     Ok(())
 }
 
-fn one_step(side: &mut dyn Side, step: &Step) -> (Measure, Option<String>) {
+fn one_step(side: &mut dyn Side, step: &Step, hash: &mut WorkHash) -> (Measure, Option<String>) {
     let (before, cpu, busy) = (side.exchange(), thread_cpu_ns(), side.busy());
     let mut meter = Meter::counted(step.statements.len() as u64);
     let outcome = side.run(step, &mut meter);
@@ -184,9 +186,10 @@ fn one_step(side: &mut dyn Side, step: &Step) -> (Measure, Option<String>) {
         .zip(side.exchange())
         .map(|(before, after)| Exchange { client_cpu_ns: cpu, ..after.since(&before) });
     let failure = match outcome {
-        Ok(answers) => {
-            measure.operations = step.statements.len() as u64;
-            measure.checks = check(step, &answers);
+        Ok(ran) => {
+            ran.iter().for_each(|(statement, _)| hash.add(statement));
+            measure.operations = ran.len() as u64;
+            measure.checks = check(step, &ran);
             None
         }
         Err(failure) => Some(failure),
@@ -195,13 +198,13 @@ fn one_step(side: &mut dyn Side, step: &Step) -> (Measure, Option<String>) {
 }
 
 /// How many answers are wrong, and the first of them.
-fn check(step: &Step, answers: &[Answer]) -> Vec<Check> {
-    let wrong: Vec<usize> =
-        (0..step.answers.len()).filter(|&i| answers.get(i) != Some(&step.answers[i])).collect();
+fn check(step: &Step, ran: &[Ran]) -> Vec<Check> {
+    let found = |index: usize| ran.get(index).map(|(_, answer)| answer);
+    let wrong: Vec<usize> = (0..step.answers.len()).filter(|&i| found(i) != Some(&step.answers[i])).collect();
     let mut checks = vec![Check::new("wrong answers", 0, wrong.len())];
     checks.extend(wrong.first().map(|&first| {
         let what = format!("answer of statement {} of {}", first + 1, step.statements.len());
-        Check::new(&what, brief(step.answers.get(first)), brief(answers.get(first)))
+        Check::new(&what, brief(step.answers.get(first)), brief(found(first)))
     }));
     checks
 }

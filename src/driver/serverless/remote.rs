@@ -1,6 +1,6 @@
 //! Through a server: a stream for each statement, one stream for all, or many statements in one message.
 
-use super::{Facts, LegRun, Setting, Side, at};
+use super::{Facts, LegRun, Ran, Setting, Side, at};
 use crate::driver::hrana::{Address, Backoff, Client, Failure, Limits, Reply, Stream};
 use crate::driver::meter::Meter;
 use crate::suite::measure::Exchange;
@@ -113,19 +113,19 @@ struct Remote {
 }
 
 impl Side for Remote {
-    fn run(&mut self, step: &Step, meter: &mut Meter) -> Result<Vec<Answer>, String> {
+    fn run<'s>(&mut self, step: &'s Step, meter: &mut Meter) -> Result<Vec<Ran<'s>>, String> {
         if let How::Batch(stream) = self.how {
             return self.run_in_batches(stream, step, meter);
         }
-        let mut answers = Vec::with_capacity(step.statements.len());
+        let mut ran = Vec::with_capacity(step.statements.len());
         for (index, statement) in step.statements.iter().enumerate() {
             let reply = self.timed(meter, |client, how| match how {
                 How::Held(stream) => client.execute(*stream, statement),
                 _ => client.execute_on_own_stream(statement),
             });
-            answers.push(self.keep(reply.map_err(|failure| at(index, step, &failure))?));
+            ran.push((statement, self.keep(reply.map_err(|failure| at(index, step, &failure))?)));
         }
-        Ok(answers)
+        Ok(ran)
     }
 
     fn exchange(&self) -> Option<Exchange> {
@@ -145,22 +145,23 @@ impl Side for Remote {
 }
 
 impl Remote {
-    fn run_in_batches(
+    fn run_in_batches<'s>(
         &mut self,
         stream: Stream,
-        step: &Step,
+        step: &'s Step,
         meter: &mut Meter,
-    ) -> Result<Vec<Answer>, String> {
-        let mut answers = Vec::with_capacity(step.statements.len());
+    ) -> Result<Vec<Ran<'s>>, String> {
+        let mut ran = Vec::with_capacity(step.statements.len());
         for batch in batches(&step.statements) {
             let framed = in_transaction(batch);
             let replies = self.timed(meter, |client, _| client.batch(stream, framed.iter().copied()));
-            let replies = replies.map_err(|failure| at(answers.len(), step, &failure))?;
+            let replies = replies.map_err(|failure| at(ran.len(), step, &failure))?;
             let own = (framed.len() - batch.len()) / 2;
             self.server_ns += replies.iter().map(|reply| reply.server_ns).sum::<u64>();
-            answers.extend(replies.into_iter().skip(own).take(batch.len()).map(|reply| reply.answer));
+            let replies = replies.into_iter().skip(own).take(batch.len());
+            ran.extend(batch.iter().zip(replies).map(|(statement, reply)| (statement, reply.answer)));
         }
-        Ok(answers)
+        Ok(ran)
     }
 
     /// Times a call, repeated while the server is busy.
