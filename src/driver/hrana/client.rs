@@ -91,7 +91,7 @@ impl Client {
         let (socket, _) =
             tungstenite::client_tls_with_config(request, stream, Some(config), None).map_err(|error| {
                 match error {
-                    HandshakeError::Failure(error) => Failure::of_socket(error, limits.connect),
+                    HandshakeError::Failure(error) => Failure::of_handshake(error, limits.connect),
                     HandshakeError::Interrupted(_) => Failure::TimedOut(limits.connect),
                 }
             })?;
@@ -128,7 +128,7 @@ impl Client {
     /// Any class.
     pub fn open_stream(&mut self) -> Result<Stream, Failure> {
         let stream = self.next_stream();
-        self.call(Request::OpenStream { stream: stream.0 })?;
+        self.call(Request::OpenStream { stream: stream.0 }).and_then(done)?;
         Ok(stream)
     }
 
@@ -153,7 +153,7 @@ impl Client {
         let execute = self.send(Request::Execute { stream, statement: message::body(statement) })?;
         let close = self.send(Request::CloseStream { stream })?;
         self.outstanding.extend([open, close]);
-        self.wait(execute).and_then(single)
+        self.wait(execute, Some(open)).and_then(single)
     }
 
     /// Runs statements on a stream, all in one message.
@@ -174,8 +174,8 @@ impl Client {
             Body::Batch(Ok(results)) => {
                 Err(Failure::Protocol(format!("{} results of {expected} statements", results.len())))
             }
-            Body::Batch(Err(error)) => Err(Failure::Server { code: error.code, message: error.message }),
-            _ => Err(Failure::Protocol("the reply to another kind of request".to_string())),
+            Body::Batch(Err(error)) => Err(error.into()),
+            _ => Err(of_another_kind()),
         }
     }
 
@@ -184,7 +184,7 @@ impl Client {
     /// # Errors
     /// Any class.
     pub fn ask_autocommit(&mut self, stream: Stream) -> Result<(), Failure> {
-        self.call(Request::GetAutocommit { stream: stream.0 }).map(|_| ())
+        self.call(Request::GetAutocommit { stream: stream.0 }).and_then(done)
     }
 
     /// What has passed so far.
@@ -200,7 +200,7 @@ impl Client {
     fn call(&mut self, request: Request) -> Result<Body, Failure> {
         self.set_deadline(self.limits.reply);
         let id = self.send(request)?;
-        self.wait(id)
+        self.wait(id, None)
     }
 
     fn send(&mut self, request: Request) -> Result<i32, Failure> {
@@ -210,21 +210,26 @@ impl Client {
         Ok(id)
     }
 
-    /// Waits for the reply to `id`; those that nobody waits for may come before it.
-    fn wait(&mut self, id: i32) -> Result<Body, Failure> {
+    /// Waits for the reply to `id`; those that nobody waits for may come before it. When the `opening` of its stream
+    /// was refused, that is why it is refused too.
+    fn wait(&mut self, id: i32, opening: Option<i32>) -> Result<Body, Failure> {
         self.flush(self.limits.reply)?;
         self.traffic.round_trips += 1;
+        let mut cause = None;
         loop {
             let ServerMessage::Reply { id: of, outcome } = self.read(self.limits.reply)? else {
                 return Err(Failure::Protocol("a greeting after the greeting".to_string()));
             };
             if of == id {
-                return outcome.map_err(|error| Failure::Server { code: error.code, message: error.message });
+                return outcome.map_err(|error| cause.unwrap_or(error).into());
             }
             let known = self.outstanding.iter().position(|outstanding| *outstanding == of);
             let known = known
                 .ok_or_else(|| Failure::Protocol(format!("a reply to request {of}, which awaits none")))?;
             self.outstanding.swap_remove(known);
+            if opening == Some(of) {
+                cause = outcome.err();
+            }
         }
     }
 
@@ -253,8 +258,9 @@ impl Client {
             match message {
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
                 Message::Close(frame) => {
-                    let why =
-                        frame.map_or(String::new(), |frame| format!(": {} {}", frame.code, frame.reason));
+                    let why = frame.map_or(String::new(), |frame| {
+                        format!(": {} {}", frame.code, message::line(&frame.reason))
+                    });
                     return Err(Failure::Dropped(format!("closed by the server{why}")));
                 }
                 message => {
@@ -269,8 +275,19 @@ impl Client {
 fn single(body: Body) -> Result<Reply, Failure> {
     match body {
         Body::Statement(executed) => Ok(reply(executed)),
-        _ => Err(Failure::Protocol("the reply to another kind of request".to_string())),
+        _ => Err(of_another_kind()),
     }
+}
+
+fn done(body: Body) -> Result<(), Failure> {
+    match body {
+        Body::Done => Ok(()),
+        _ => Err(of_another_kind()),
+    }
+}
+
+fn of_another_kind() -> Failure {
+    Failure::Protocol("the reply to another kind of request".to_string())
 }
 
 fn reply(executed: Executed) -> Reply {

@@ -1,5 +1,6 @@
 //! What can go wrong between client and server, by class.
 
+use super::message;
 use super::transport;
 use std::io;
 use std::time::Duration;
@@ -56,6 +57,23 @@ impl Failure {
         matches!(self, Failure::Server { .. })
     }
 
+    /// From what the handshake says: what is wrong with TLS then keeps us from a connection.
+    pub(super) fn of_handshake(error: Error, waited: Duration) -> Failure {
+        match error {
+            Error::Tls(error) => Failure::Refused(format!("TLS: {error}")),
+            // `NotFound`: this machine trusts no authority.
+            Error::Io(error)
+                if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::NotFound) =>
+            {
+                Failure::Refused(format!("TLS: {error}"))
+            }
+            Error::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Failure::Dropped("closed in the middle of the handshake".to_string())
+            }
+            other => Failure::of_socket(other, waited),
+        }
+    }
+
     /// From what the WebSocket says; `waited` is the deadline of the call.
     pub(in crate::driver) fn of_socket(error: Error, waited: Duration) -> Failure {
         match error {
@@ -70,7 +88,6 @@ impl Failure {
                 Failure::Dropped("closed in the middle of the handshake".to_string())
             }
             Error::Http(response) => Failure::Http(response.status().as_u16()),
-            Error::Tls(error) => Failure::Refused(format!("TLS: {error}")),
             other => Failure::Protocol(other.to_string()),
         }
     }
@@ -79,9 +96,15 @@ impl Failure {
         match error.kind() {
             io::ErrorKind::TimedOut => Failure::TimedOut(waited),
             _ if transport::is_interruption(error) => Failure::Interrupted,
-            io::ErrorKind::InvalidData => Failure::Refused(format!("TLS: {error}")),
+            io::ErrorKind::InvalidData => Failure::Protocol(format!("TLS: {error}")),
             io::ErrorKind::UnexpectedEof => Failure::Dropped("closed without a close frame".to_string()),
             _ => Failure::Dropped(error.to_string()),
         }
+    }
+}
+
+impl From<message::Error> for Failure {
+    fn from(error: message::Error) -> Self {
+        Failure::Server { code: error.code, message: error.message }
     }
 }

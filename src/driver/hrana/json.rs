@@ -50,7 +50,20 @@ struct Incoming<'a> {
     request_id: Option<i32>,
     #[serde(borrow)]
     response: Option<&'a RawValue>,
-    error: Option<proto::Error>,
+    error: Option<Refusal>,
+}
+
+/// The library's own must have a code; the protocol has refusals without.
+#[derive(Deserialize)]
+struct Refusal {
+    message: String,
+    code: Option<String>,
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        proto::Error { message: refusal.message, code: refusal.code.unwrap_or_default() }.into()
+    }
 }
 
 #[derive(Deserialize)]
@@ -61,6 +74,12 @@ struct Response<'a> {
     result: Option<&'a RawValue>,
 }
 
+#[derive(Deserialize)]
+struct BatchResult {
+    step_results: Vec<Option<proto::StmtResult>>,
+    step_errors: Vec<Option<Refusal>>,
+}
+
 /// Reads a message.
 ///
 /// # Errors
@@ -69,11 +88,12 @@ pub fn decode(text: &str) -> Result<ServerMessage, String> {
     let fault = |error: serde_json::Error| format!("not a message: {error}");
     let incoming: Incoming = serde_json::from_str(text).map_err(fault)?;
     let id = || incoming.request_id.ok_or("a reply without request_id".to_string());
-    let error = || incoming.error.clone().map(Error::from).ok_or("a refusal without an error".to_string());
+    let error =
+        |refusal: Option<Refusal>| refusal.map(Error::from).ok_or("a refusal without an error".to_string());
     match incoming.kind {
         "hello_ok" => Ok(ServerMessage::HelloOk),
-        "hello_error" => Ok(ServerMessage::HelloError(error()?)),
-        "response_error" => Ok(ServerMessage::Reply { id: id()?, outcome: Err(error()?) }),
+        "hello_error" => Ok(ServerMessage::HelloError(error(incoming.error)?)),
+        "response_error" => Ok(ServerMessage::Reply { id: id()?, outcome: Err(error(incoming.error)?) }),
         "response_ok" => {
             let response = incoming.response.ok_or("a reply without a response")?;
             Ok(ServerMessage::Reply { id: id()?, outcome: Ok(body(response)?) })
@@ -93,7 +113,7 @@ fn body(response: &RawValue) -> Result<Body, String> {
             Ok(Body::Statement(result.try_into()?))
         }
         "batch" => {
-            let result: proto::BatchResult = serde_json::from_str(result()?.get()).map_err(fault)?;
+            let result: BatchResult = serde_json::from_str(result()?.get()).map_err(fault)?;
             if let Some(error) = result.step_errors.into_iter().flatten().next() {
                 return Ok(Body::Batch(Err(error.into())));
             }

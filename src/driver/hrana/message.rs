@@ -97,7 +97,15 @@ pub fn decode(message: &Message, protocol: Protocol) -> Result<ServerMessage, Fa
         (_, Message::Text(_)) => Err("text, where the protocol has bytes".to_string()),
         _ => Err("bytes, where the protocol has text".to_string()),
     };
-    decoded.map_err(Failure::Protocol)
+    decoded.map_err(|fault| Failure::Protocol(line(&fault)))
+}
+
+/// Characters of a server's words that are kept.
+const LONGEST_LINE: usize = 1000;
+
+/// Words of a server, which are shown and recorded: one line, not endless, with nothing that steers a terminal.
+pub fn line(words: &str) -> String {
+    words.chars().take(LONGEST_LINE).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// A statement as a body.
@@ -145,6 +153,6 @@ impl TryFrom<proto::StmtResult> for Executed {
 
 impl From<proto::Error> for Error {
     fn from(error: proto::Error) -> Self {
-        Error { code: error.code, message: error.message }
+        Error { code: line(&error.code), message: line(&error.message) }
     }
 }

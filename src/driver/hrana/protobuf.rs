@@ -216,9 +216,12 @@ fn body(response: Response) -> Result<Body, String> {
                 return Ok(Body::Batch(Err(refused.error.ok_or_else(missing)?.into())));
             }
             result.step_results.sort_by_key(|result| result.step);
-            let executed = |step: StepResult| step.result.ok_or_else(missing)?.try_into();
+            let executed = |(index, step): (u32, StepResult)| match step.step == index {
+                true => step.result.ok_or_else(missing)?.try_into(),
+                false => Err(format!("a batch without a result of statement {index}")),
+            };
             let results: Result<Vec<Executed>, String> =
-                result.step_results.into_iter().map(executed).collect();
+                (0..).zip(result.step_results).map(executed).collect();
             Ok(Body::Batch(Ok(results?)))
         }
     }

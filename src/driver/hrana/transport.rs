@@ -1,7 +1,7 @@
 //! A TCP stream whose every read and write ends by a deadline, however slowly the other side trickles.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ const TICK: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub struct Timed {
     stream: TcpStream,
+    begun: Instant,
     deadline: Instant,
     stop: Arc<AtomicBool>,
 }
@@ -28,14 +29,17 @@ pub fn is_interruption(error: &io::Error) -> bool {
 }
 
 impl Timed {
-    /// Connects to the first of the host's addresses that answers.
+    /// Connects to the first of the host's addresses that answers. A silent one leaves time for the next.
     ///
     /// # Errors
     /// The last address's, or that the name has none.
     pub fn connect(host: (&str, u16), within: Duration, stop: &Arc<AtomicBool>) -> io::Result<Timed> {
         let mut last = io::Error::other("the name has no address");
-        for address in host.to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, within) {
+        let addresses: Vec<SocketAddr> = host.to_socket_addrs()?.collect();
+        let deadline = Instant::now() + within;
+        for (address, untried) in addresses.iter().zip((1..=addresses.len() as u32).rev()) {
+            let share = deadline.saturating_duration_since(Instant::now()) / untried;
+            match TcpStream::connect_timeout(address, share.max(Duration::from_millis(1))) {
                 Ok(stream) => return Timed::new(stream, within, stop),
                 Err(error) => last = error,
             }
@@ -47,26 +51,32 @@ impl Timed {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TICK))?;
         stream.set_write_timeout(Some(TICK))?;
-        Ok(Timed { stream, deadline: Instant::now() + within, stop: Arc::clone(stop) })
+        let begun = Instant::now();
+        Ok(Timed { stream, begun, deadline: begun + within, stop: Arc::clone(stop) })
     }
 
     /// Sets when the next calls must be done.
     pub fn set_deadline(&mut self, deadline: Instant) {
+        self.begun = Instant::now();
         self.deadline = deadline;
     }
 
     fn attempt<T>(&mut self, mut call: impl FnMut(&mut TcpStream) -> io::Result<T>) -> io::Result<T> {
         loop {
-            if Instant::now() >= self.deadline {
+            let now = Instant::now();
+            if now >= self.deadline {
                 return Err(io::ErrorKind::TimedOut.into());
             }
+            // Also when something comes all the time. What is answered at once is not cut off.
+            if now >= self.begun + TICK && self.stop.load(Ordering::Relaxed) {
+                return Err(io::Error::other(Interruption));
+            }
             match call(&mut self.stream) {
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                    if self.stop.load(Ordering::Relaxed) {
-                        return Err(io::Error::other(Interruption));
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+                    ) => {}
                 other => return other,
             }
         }

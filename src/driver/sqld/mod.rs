@@ -83,7 +83,7 @@ impl Server {
     }
 
     fn end(&mut self) -> ExitStatus {
-        let _ = killpg(self.group(), Signal::SIGTERM);
+        self.signal(Signal::SIGTERM);
         let deadline = Instant::now() + GRACE;
         while Instant::now() < deadline {
             if let Ok(Some(status)) = self.child.try_wait() {
@@ -97,12 +97,15 @@ impl Server {
 
     /// Ends it by force.
     pub fn kill(&mut self) {
-        let _ = killpg(self.group(), Signal::SIGKILL);
+        self.signal(Signal::SIGKILL);
         let _ = self.child.wait();
     }
 
-    fn group(&self) -> Pid {
-        Pid::from_raw(self.child.id() as i32)
+    /// When it has ended and been waited for, its number may be somebody else's.
+    fn signal(&mut self, signal: Signal) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = killpg(Pid::from_raw(self.child.id() as i32), signal);
+        }
     }
 
     /// Its address, with a token for everything.
