@@ -1,5 +1,6 @@
 //! What is measured in a phase.
 
+use super::load::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,6 +43,9 @@ pub struct Measure {
     /// What passed between client and server, where there is a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Exchange>,
+    /// What many clients met, where there were many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<Box<Load>>,
     /// Answers, checked.
     pub checks: Vec<Check>,
 }

@@ -3,6 +3,7 @@
 //! A suite is data: its steps, parameters and expected answers. Nothing in this module starts a
 //! process, reads a clock or touches a file.
 
+pub mod load;
 pub mod measure;
 pub mod oltp;
 pub mod parse;
@@ -72,7 +73,7 @@ pub struct Suite {
 }
 
 /// Every suite that exists.
-pub const SUITES: &[Suite] = &[speedtest1::SUITE, oltp::SUITE, serverless::SUITE];
+pub const SUITES: &[Suite] = &[speedtest1::SUITE, oltp::SUITE, serverless::SUITE, load::SWEEP, load::MILLION];
 
 impl Suite {
     /// The suite of this name.
