@@ -1,5 +1,6 @@
 //! The command line. Help, man page and completions come from these types.
 
+use crate::suite::load;
 use crate::suite::oltp;
 use crate::suite::scale::Scale;
 use crate::suite::serverless;
@@ -76,6 +77,10 @@ pub enum Suite {
     Oltp(OltpArgs),
     /// 15 steps of SQL, embedded and through a real sqld over a Hrana WebSocket
     Serverless(ServerlessArgs),
+    /// 1 to 64 clients on a real sqld: where it collapses or wedges, and what avoids it
+    Sweep(SweepArgs),
+    /// Exactly a million statements of four clients on a real sqld
+    Million(MillionArgs),
 }
 
 /// `repro run serverless`.
@@ -97,6 +102,10 @@ pub struct ServerlessArgs {
     #[command(flatten)]
     pub server: ServerArgs,
 
+    /// Or one that is not ours.
+    #[command(flatten)]
+    pub remote: RemoteArgs,
+
     /// Counted runs of each leg [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Plan")]
     pub runs: Option<u32>,
@@ -115,21 +124,12 @@ pub struct ServerlessArgs {
 #[command(next_help_heading = "Server")]
 pub struct ServerArgs {
     /// The sqld to start [default: SQLD, PATH, vendor/; fetched when there is none]
-    #[arg(long, value_name = "FILE", conflicts_with = "url")]
+    #[arg(long, value_name = "FILE")]
     pub sqld: Option<PathBuf>,
 
     /// A further argument for it, such as --sqld-arg=--checkpoint-interval-s=86400
-    #[arg(long, value_name = "ARGUMENT", conflicts_with = "url", allow_hyphen_values = true)]
+    #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
     pub sqld_arg: Vec<String>,
-
-    /// A server that runs elsewhere: ws://HOST:PORT, or wss://HOST with TLS. Its database gets our tables, which must
-    /// not be there, and loses them afterwards
-    #[arg(long)]
-    pub url: Option<String>,
-
-    /// A file with the token for --url [default: the variable REPRO_AUTH_TOKEN]
-    #[arg(long, value_name = "FILE", requires = "url")]
-    pub auth_token_file: Option<PathBuf>,
 
     /// Where the databases are made [default: where SQLite puts temporary files]
     #[arg(long, value_name = "DIR")]
@@ -138,6 +138,87 @@ pub struct ServerArgs {
     /// Keep the databases
     #[arg(long)]
     pub keep: bool,
+}
+
+/// A server that is not ours.
+#[derive(Args, Clone, Default)]
+#[command(next_help_heading = "Server")]
+pub struct RemoteArgs {
+    /// A server that runs elsewhere: ws://HOST:PORT, or wss://HOST with TLS. Its database gets our tables, which must
+    /// not be there, and loses them afterwards
+    #[arg(long, conflicts_with_all = ["sqld", "sqld_arg"])]
+    pub url: Option<String>,
+
+    /// A file with the token for --url [default: the variable REPRO_AUTH_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub auth_token_file: Option<PathBuf>,
+}
+
+/// `repro run sweep`.
+#[derive(Args, Clone)]
+pub struct SweepArgs {
+    /// What is done.
+    #[command(flatten)]
+    pub parameters: load::SweepParameters,
+
+    /// Run all levels N times, each on a new server, and tell how often it wedges
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Plan")]
+    pub until_wedged: Option<u32>,
+
+    /// The server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+
+    /// What becomes of the samples.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `repro run million`.
+#[derive(Args, Clone)]
+pub struct MillionArgs {
+    /// What is done.
+    #[command(flatten)]
+    pub parameters: load::MillionParameters,
+
+    /// The server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+
+    /// What becomes of the samples.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Limits of server and clients together.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Machine")]
+pub struct LimitArgs {
+    /// CPU time per time for server and clients together, such as 1 or 0.5
+    #[arg(long, value_name = "N", value_parser = cpus)]
+    pub cpus: Option<f64>,
+
+    /// Memory for server and clients together, page cache included, such as 969MiB
+    #[arg(long, value_name = "BYTES", value_parser = load::parameters::memory)]
+    pub memory_limit: Option<u64>,
+
+    /// For how long the server is watched after each level, with nobody connected
+    #[arg(long, value_name = "SECONDS", value_parser = positive_seconds, default_value = "10")]
+    pub idle: f64,
+}
+
+impl Default for LimitArgs {
+    fn default() -> Self {
+        LimitArgs { cpus: None, memory_limit: None, idle: 10.0 }
+    }
 }
 
 /// `repro run oltp`.
@@ -489,6 +570,13 @@ fn percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 100.0 => Ok(value / 100.0),
         _ => Err("expected a percentage above 0 and up to 100, such as 1%".to_string()),
+    }
+}
+
+fn cpus(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(cpus) if (0.05..=1024.0).contains(&cpus) => Ok(cpus),
+        _ => Err("expected a number of CPUs, from 0.05".to_string()),
     }
 }
 

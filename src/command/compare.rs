@@ -13,9 +13,16 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
         .map_err(|reason| anyhow!("{} and {}: {reason}", args.new.display(), args.base.display()))?;
     output::print(&comparison.table.terminal())?;
     let Some(limit) = args.fail_over else { return Ok(Exit::Fine) };
-    let slower =
-        comparison.total.and_then(|ratio| ratio.interval).is_some_and(|interval| interval.low > 1.0 + limit);
-    let word = if slower { "slower than that" } else { "not shown to be slower than that" };
-    output::print(&format!("limit +{:.1} %: A is {word}\n", limit * 100.0))?;
-    Ok(if slower { Exit::Differs } else { Exit::Fine })
+    let slower: Vec<&str> = comparison
+        .totals
+        .iter()
+        .filter(|(_, ratio)| ratio.interval.is_some_and(|interval| interval.low > 1.0 + limit))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let word = match slower.is_empty() {
+        true => "A is not shown to be slower than that".to_string(),
+        false => format!("A is slower than that ({})", slower.join(", ")),
+    };
+    output::print(&format!("limit +{:.1} %: {word}\n", limit * 100.0))?;
+    Ok(if slower.is_empty() { Exit::Fine } else { Exit::Differs })
 }

@@ -31,7 +31,7 @@ pub fn run(args: &ImportArgs) -> Result<Exit> {
     }
     let targets = targets(args, records.len())?;
     for record in &records {
-        output::print(&report::record::table(record).terminal())?;
+        output::print(&report::table::terminal(&report::record::tables(record)))?;
     }
     for (target, record) in targets.iter().zip(&records) {
         target.save(record)?;

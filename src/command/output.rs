@@ -5,7 +5,7 @@ use crate::cli::{FormatArgs, OutputArgs};
 use crate::export;
 use crate::record::store::{self, Destination};
 use crate::record::{Record, format};
-use crate::report;
+use crate::report::{self, table};
 use anyhow::{Context, Result, bail};
 use std::io::Write;
 use std::path::Path;
@@ -62,11 +62,11 @@ pub fn paths(formats: &FormatArgs) -> [Option<&Path>; 3] {
     [formats.csv.as_deref(), formats.json.as_deref(), formats.markdown.as_deref()]
 }
 
-/// Prints the table of a record, unless another format has standard output, and writes the others.
+/// Prints the tables of a record, unless another format has standard output, and writes the others.
 pub fn record(record: &Record, formats: &FormatArgs) -> Result<()> {
-    let table = report::record::table(record);
+    let tables = report::record::tables(record);
     if !paths(formats).into_iter().any(claims_stdout) {
-        print(&table.terminal())?;
+        print(&table::terminal(&tables))?;
     }
     if let Some(path) = &formats.csv {
         write(path, &export::csv::samples(record)?)?;
@@ -81,7 +81,7 @@ pub fn record(record: &Record, formats: &FormatArgs) -> Result<()> {
             record.program.version,
             record.program.revision
         );
-        write(path, &(table.markdown() + &command))?;
+        write(path, &(table::markdown(&tables) + &command))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::{CannotMeasure, Exit, folders, output};
 use crate::cli::{OutputArgs, PlaceArgs, ServerArgs, ServerlessArgs, VerifyArgs};
 use crate::record::Record;
 use crate::record::store::{self, Destination};
-use crate::report;
+use crate::report::{self, Table, table};
 use crate::verify::verdict::Report;
 use crate::verify::{Reference, comparison};
 use anyhow::{Result, anyhow};
@@ -21,6 +21,7 @@ pub fn run(args: &VerifyArgs, interrupted: &Arc<AtomicBool>) -> Result<Exit> {
     let given = args.judged.as_deref().map(store::load).transpose()?;
     let mut measured: Vec<Record> = Vec::new();
     let mut reports = Vec::new();
+    let mut tables = Vec::new();
     for reference in &references {
         let record = match &given {
             Some(record) => record.clone(),
@@ -30,9 +31,11 @@ pub fn run(args: &VerifyArgs, interrupted: &Arc<AtomicBool>) -> Result<Exit> {
             Some(_) => anyhow!("{}: {reason}", args.judged.as_deref().unwrap_or("".as_ref()).display()),
             None => CannotMeasure(reason).into(),
         })?;
+        tables.extend(report::record::explanation(&record));
+        tables.push(report::verdict::table(&report));
         reports.push(report);
     }
-    publish(args, &reports)?;
+    publish(args, &reports, &tables)?;
     Ok(if reports.iter().all(Report::holds) { Exit::Fine } else { Exit::Differs })
 }
 
@@ -126,20 +129,17 @@ fn measure_serverless(
     measured.failure.map_or(Ok(measured.record), Err)
 }
 
-fn publish(args: &VerifyArgs, reports: &[Report]) -> Result<()> {
+fn publish(args: &VerifyArgs, reports: &[Report], tables: &[Table]) -> Result<()> {
     let stdout = [&args.json, &args.markdown].into_iter().flatten().any(|path| path.as_os_str() == "-");
-    let tables: Vec<report::Table> = reports.iter().map(report::verdict::table).collect();
     if !stdout {
-        let texts: Vec<String> = tables.iter().map(report::Table::terminal).collect();
-        output::print(&texts.join("\n"))?;
+        output::print(&table::terminal(tables))?;
     }
     if let Some(path) = &args.json {
         output::write(path, &(serde_json::to_string_pretty(reports)? + "\n"))?;
     }
     if let Some(path) = &args.markdown {
-        let texts: Vec<String> = tables.iter().map(report::Table::markdown).collect();
-        let command: Vec<String> = speedtest1::program().command;
-        output::write(path, &format!("{}\nMade by `{}`.\n", texts.join("\n"), command.join(" ")))?;
+        let command = speedtest1::program().command.join(" ");
+        output::write(path, &format!("{}\nMade by `{command}`.\n", table::markdown(tables)))?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ pub mod cgroup;
 pub mod compile;
 pub mod engine;
 pub mod hrana;
+pub mod load;
 pub mod meter;
 pub mod native;
 pub mod oltp;

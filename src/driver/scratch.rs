@@ -22,9 +22,11 @@ impl Scratch {
     /// A new folder in `parent`; those that ended processes have left there are removed first.
     ///
     /// # Errors
-    /// A parent that can't be written to.
+    /// A parent that is not there, or can't be written to.
     pub fn new(parent: &Path, keep: bool) -> Result<Scratch> {
-        remove_stale(parent);
+        // A process that works elsewhere must find it, too.
+        let parent = parent.canonicalize().with_context(|| parent.display().to_string())?;
+        remove_stale(&parent);
         for number in 1.. {
             let path = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
             match fs::DirBuilder::new().mode(0o700).create(&path) {
@@ -57,7 +59,8 @@ impl Drop for Scratch {
     }
 }
 
-fn remove_stale(parent: &Path) {
+/// Removes what processes that were ended by force have left in `parent`.
+pub fn remove_stale(parent: &Path) {
     let user = nix::unistd::geteuid().as_raw();
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();

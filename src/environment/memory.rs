@@ -33,6 +33,11 @@ impl Memory {
     }
 }
 
+/// Memory that the machine could still give away, bytes.
+pub fn available_bytes() -> Option<u64> {
+    meminfo_bytes(&text("/proc/meminfo")?, "MemAvailable")
+}
+
 /// The limit that one directory of a control group sets; version 2 writes `max` for none.
 fn group_limit(directory: &Path) -> Option<u64> {
     number(directory.join("memory.max")).or_else(|| number(directory.join("memory.limit_in_bytes")))

@@ -53,6 +53,13 @@ pub struct Load {
     pub fifteen: f64,
 }
 
+impl Load {
+    /// As the kernel has it now.
+    pub fn now() -> Option<Load> {
+        parse_load(&text("/proc/loadavg")?)
+    }
+}
+
 /// The `some` line of a pressure file (PSI).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pressure {
@@ -113,7 +120,7 @@ impl Snapshot {
         let swap = |name| meminfo_bytes(&meminfo, name);
         Snapshot {
             taken: Some(Instant::now()),
-            load: text("/proc/loadavg").and_then(|text| parse_load(&text)),
+            load: Load::now(),
             cpu_pressure: pressure("cpu"),
             io_pressure: pressure("io"),
             memory_pressure: pressure("memory"),

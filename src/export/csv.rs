@@ -52,7 +52,8 @@ fn steps(record: &Record) -> Result<String, csv::Error> {
 }
 
 /// Columns: leg, phase, run, counted, operations, `elapsed_ns`, percentiles and largest latency in ns, errors, busy,
-/// bytes read from the disk, bytes of the log.
+/// bytes read from the disk, bytes of the log; of an exchange with a server its own time and the client's CPU time in ns,
+/// round trips, bytes sent and received.
 fn phases(record: &Record) -> Result<String, csv::Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record([
@@ -71,6 +72,11 @@ fn phases(record: &Record) -> Result<String, csv::Error> {
         "busy",
         "read_bytes",
         "wal_bytes",
+        "server_ns",
+        "client_cpu_ns",
+        "round_trips",
+        "sent_bytes",
+        "received_bytes",
     ])?;
     for leg in &record.legs {
         let counted = leg.counted();
@@ -96,8 +102,17 @@ fn phases(record: &Record) -> Result<String, csv::Error> {
             ];
             line.extend(numbers.iter().map(u64::to_string));
             line.extend([measure.errors.values().sum::<u64>(), measure.busy].iter().map(u64::to_string));
-            line.push(measure.read_bytes.map_or(String::new(), |bytes| bytes.to_string()));
-            line.push(measure.wal_bytes.map_or(String::new(), |bytes| bytes.to_string()));
+            let exchange = measure.exchange;
+            let optional = [
+                measure.read_bytes,
+                measure.wal_bytes,
+                exchange.and_then(|exchange| exchange.server_ns),
+                exchange.and_then(|exchange| exchange.client_cpu_ns),
+                exchange.map(|exchange| exchange.round_trips),
+                exchange.map(|exchange| exchange.sent_bytes),
+                exchange.map(|exchange| exchange.received_bytes),
+            ];
+            line.extend(optional.map(|number| number.map_or(String::new(), |number| number.to_string())));
             writer.write_record(line)?;
         }
     }

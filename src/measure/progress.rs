@@ -72,6 +72,11 @@ impl Progress {
         self.learned = std::mem::take(&mut self.current);
     }
 
+    /// Whether nobody sees it: standard error is no terminal, or it shall be quiet.
+    pub fn is_hidden(&self) -> bool {
+        self.bar.is_hidden()
+    }
+
     /// Removes the line.
     pub fn clear(&self) {
         self.bar.finish_and_clear();

@@ -2,7 +2,11 @@
 
 pub mod citation;
 pub mod compare;
+#[cfg(test)]
+mod fixture;
+mod head;
 pub mod record;
+mod serverless;
 pub mod table;
 pub mod verdict;
 

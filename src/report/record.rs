@@ -1,20 +1,34 @@
-//! The table of a record: every testset and step, with intervals, and TOTAL.
+//! The tables of a record: every testset and step, with intervals, and TOTAL; or every phase of its legs.
 
 use super::table::{Table, left, ms, percent, right, seconds};
-use crate::record::{Answer, CLOCK_ERROR_MS, Leg, Origin, Record, Run, clock_error_of_sum};
+use super::{head, serverless};
+use crate::record::{CLOCK_ERROR_MS, Leg, Phase, Record, Run, clock_error_of_sum};
 use crate::stats::{self, Summary, summary};
 use crate::suite::measure::Measure;
 
-/// The table of a record.
-pub fn table(record: &Record) -> Table {
-    let mut table = match record.legs.first() {
-        None => Table { head: Vec::new(), columns: Vec::new(), rows: Vec::new(), notes: Vec::new() },
-        Some(_) if record.legs.iter().any(|leg| !leg.phases.is_empty()) => phases(record),
-        Some(leg) => steps(leg),
+/// The tables of a record; what there is to say before and after them stands in the first and the last.
+pub fn tables(record: &Record) -> Vec<Table> {
+    let mut tables = match record.legs.first() {
+        None => vec![Table { head: Vec::new(), columns: Vec::new(), rows: Vec::new(), notes: Vec::new() }],
+        Some(_) if record.suite == crate::suite::serverless::SUITE.name => serverless::tables(record),
+        Some(_) if record.legs.iter().any(|leg| !leg.phases.is_empty()) => vec![phases(record)],
+        Some(leg) => vec![steps(leg)],
     };
-    table.head = record.legs.first().map_or_else(Vec::new, |leg| head(record, leg));
-    table.notes = notes(record);
-    table
+    if let (Some(first), false) = (tables.first_mut(), record.legs.is_empty()) {
+        first.head = head::head(record);
+    }
+    if let Some(last) = tables.last_mut() {
+        last.notes.extend(notes(record));
+    }
+    tables
+}
+
+/// The tables that explain a verdict, and stand before it: those of the suites with a server.
+pub fn explanation(record: &Record) -> Vec<Table> {
+    let has_server = |leg: &Leg| {
+        leg.phases.iter().flat_map(|p| &p.samples).any(|sample| sample.measure.exchange.is_some())
+    };
+    if record.legs.iter().any(has_server) { tables(record) } else { Vec::new() }
 }
 
 /// Timed lines under their testsets, and TOTAL.
@@ -109,64 +123,15 @@ fn testset_row(leg: &Leg, testset: &str) -> Vec<String> {
     row(testset.to_string(), format!("{} steps", steps.len()), sum, String::new())
 }
 
-fn head(record: &Record, leg: &Leg) -> Vec<String> {
-    let unknown = || "unknown".to_string();
-    let engine = &leg.engine;
-    let pin = match (record.pinned(), engine.compile_options.is_empty()) {
-        (Some(true), _) => "pinned",
-        (Some(false), _) => "UNPINNED",
-        (None, true) => "build unknown",
-        (None, false) => "compile options in the record",
-    };
-    let mut head = vec![format!(
-        "{} · SQLite {} ({}) · {pin}",
-        engine.name,
-        engine.sqlite_version.clone().unwrap_or_else(unknown),
-        engine.source_id.clone().unwrap_or_else(unknown)
-    )];
-    if let Some(build) = &engine.build {
-        head.push(format!("{} · {}", build.command, build.compiler));
-    }
-    let parameters: Vec<String> =
-        record.parameters.iter().map(|(name, value)| format!("{name} {}", plain(value))).collect();
-    head.push(parameters.join(" · "));
-    if let Some(storage) = &record.storage {
-        let filesystem =
-            storage.filesystem.as_ref().map_or(unknown(), |f| format!("{}, {}", f.kind, f.options));
-        head.push(format!("files in {} ({filesystem})", storage.directory));
-    }
-    if let Origin::Imported { file, lines } = &record.origin {
-        head.push(format!("read from {file}, lines {} to {}", lines.0, lines.1));
-    }
-    let warmups = leg.runs.iter().filter(|run| run.warmup).count();
-    head.push(format!(
-        "{} counted runs after {warmups} warm-up · {}",
-        leg.counted().len(),
-        answer(&leg.answer)
-    ));
-    head
-}
-
-fn plain(value: &serde_json::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_string)
-}
-
-fn answer(answer: &Answer) -> String {
-    match answer {
-        Answer::Right(hash) => format!("answers right ({hash})"),
-        Answer::Wrong { found, expected } => format!("ANSWERS WRONG ({found}, expected {expected})"),
-        Answer::Unknown(hash) => format!("answers not known for this work ({hash})"),
-        Answer::NotChecked(reason) => format!("answers not checked: {reason}"),
-    }
-}
-
 fn notes(record: &Record) -> Vec<String> {
     let mut notes: Vec<String> = record.partial.iter().map(|reason| format!("PARTIAL: {reason}")).collect();
-    notes.extend(record.legs.iter().flat_map(leg_notes));
+    let several = record.legs.len() > 1;
+    notes.extend(record.legs.iter().flat_map(|leg| leg_notes(leg, several)));
     notes
 }
 
-fn leg_notes(leg: &Leg) -> Vec<String> {
+fn leg_notes(leg: &Leg, several: bool) -> Vec<String> {
+    let of = if several { format!("{} ", leg.name) } else { String::new() };
     let mut notes = Vec::new();
     notes.extend(leg.total().map(|total| total_line(&total)));
     notes.extend(leg.memory.as_ref().map(|memory| {
@@ -181,10 +146,11 @@ fn leg_notes(leg: &Leg) -> Vec<String> {
         )
     }));
     for run in &leg.runs {
-        notes.extend(run.rejected.as_ref().map(|why| format!("run {} does not count: {why}", run.number)));
-        notes.extend(run.flags.iter().map(|flag| format!("run {}: {flag}", run.number)));
+        notes
+            .extend(run.rejected.as_ref().map(|why| format!("{of}run {} does not count: {why}", run.number)));
+        notes.extend(run.flags.iter().map(|flag| format!("{of}run {}: {flag}", run.number)));
     }
-    notes.extend(outliers(leg));
+    notes.extend(outliers(leg).into_iter().map(|note| format!("{of}{note}")));
     for phase in &leg.phases {
         let checks =
             phase.samples.iter().flat_map(|sample| &sample.measure.checks).filter(|check| !check.holds());
@@ -214,21 +180,30 @@ fn total_line(total: &Summary) -> String {
 }
 
 fn outliers(leg: &Leg) -> Vec<String> {
-    let counted: Vec<&Run> = leg.runs.iter().filter(|run| run.counts() && run.total_ms.is_some()).collect();
-    let totals = leg.totals();
-    let Some(median) = stats::median(&totals) else { return Vec::new() };
+    let (what, runs) = wholes(leg);
+    let times: Vec<f64> = runs.iter().map(|(_, ms)| *ms).collect();
+    let Some(median) = stats::median(&times) else { return Vec::new() };
     let name = |index: usize| {
-        let run = counted[index];
-        let off = totals[index] / median - 1.0;
-        format!(
-            "run {} is an outlier: TOTAL {} s ({}); {}",
-            run.number,
-            seconds(totals[index]),
-            percent(off),
-            likely_cause(run)
-        )
+        let (run, ms) = runs[index];
+        let (time, off) = (seconds(ms), percent(ms / median - 1.0));
+        format!("run {} is an outlier: {what} {time} s ({off}); {}", run.number, likely_cause(run))
     };
-    summary::outliers(&totals).into_iter().map(name).collect()
+    summary::outliers(&times).into_iter().map(name).collect()
+}
+
+/// The time of all that a run did, ms, for each counted run that did all of it.
+fn wholes(leg: &Leg) -> (&'static str, Vec<(&Run, f64)>) {
+    let counted = leg.runs.iter().filter(|run| run.counts());
+    if leg.phases.is_empty() {
+        return ("TOTAL", counted.filter_map(|run| Some((run, run.total_ms? as f64))).collect());
+    }
+    let of = |run: &Run| {
+        let sample = |phase: &Phase| {
+            phase.samples.iter().find(|s| s.run == run.number).map(|s| s.measure.elapsed_ns as f64 / 1e6)
+        };
+        leg.phases.iter().map(sample).sum::<Option<f64>>()
+    };
+    ("all phases", counted.filter_map(|run| Some((run, of(run)?))).collect())
 }
 
 /// What else happened during an outlying run.

@@ -71,6 +71,16 @@ impl Table {
     }
 }
 
+/// Tables one after the other, for a terminal.
+pub fn terminal(tables: &[Table]) -> String {
+    tables.iter().map(Table::terminal).collect::<Vec<_>>().join("\n")
+}
+
+/// Tables one after the other, for a page.
+pub fn markdown(tables: &[Table]) -> String {
+    tables.iter().map(Table::markdown).collect::<Vec<_>>().join("\n")
+}
+
 fn paragraphs(parts: [&Vec<String>; 3], end: &str) -> String {
     let texts: Vec<String> =
         parts.iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
@@ -80,6 +90,24 @@ fn paragraphs(parts: [&Vec<String>; 3], end: &str) -> String {
 /// Milliseconds without needless decimals: `58`, `58.5`.
 pub fn ms(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+/// Three digits, or all of a whole part: `0.257`, `5.73`, `89.2`, `5116`.
+pub fn three_digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size < 1.0 => 3,
+        size if size < 10.0 => 2,
+        size if size < 100.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A count with commas: `9,714`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
+    groups.collect::<Vec<_>>().join(",")
 }
 
 /// Seconds with three decimals, from milliseconds.
@@ -120,5 +148,8 @@ mod tests {
             (ms(58.0), ms(58.5), seconds(3708.0), percent(-0.0123)),
             ("58".into(), "58.5".into(), "3.708".into(), "-1.2 %".into())
         );
+        let digits = [0.2571, -5.731, 89.24, 5116.4].map(three_digits);
+        assert_eq!(digits, ["0.257", "-5.73", "89.2", "5116"]);
+        assert_eq!([0, 999, 9714, 1_000_000].map(count), ["0", "999", "9,714", "1,000,000"]);
     }
 }

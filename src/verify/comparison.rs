@@ -1,6 +1,7 @@
 //! From a reference and a record to a report.
 
-use super::claim::show;
+use super::claim::{Claim, show};
+use super::extent::Extent;
 use super::figure::{FigureKey, Kind};
 use super::measured::{self, Values};
 use super::reference::{Figure, Reference};
@@ -23,7 +24,8 @@ pub fn judge(reference: &Reference, record: &Record, strict: bool) -> Result<Rep
         work.iter().filter(|check| check.same == Some(false)).map(|check| check.what.as_str()).collect();
     let other_work = (!differing.is_empty()).then(|| format!("not the same work: {}", differing.join(", ")));
     let factors = if other_work.is_none() { factors(&measured) } else { Vec::new() };
-    let context = Context { reference, factors: &factors, strict, other_work };
+    let extent = Extent::of(reference, record);
+    let context = Context { reference, measured: &measured, factors: &factors, extent, strict, other_work };
     Ok(Report {
         reference: reference.name.clone(),
         citation: reference.about.citation.to_string(),
@@ -86,11 +88,16 @@ fn factors(measured: &[Measured]) -> Vec<Factor> {
     groups.into_iter().filter_map(|group| factor(group, measured)).collect()
 }
 
-fn factor(group: String, measured: &[Measured]) -> Option<Factor> {
-    let all: Vec<&Measured> =
+/// The figures whose mean is the machine factor of a group.
+fn members<'a, 'b>(group: &str, measured: &'b [Measured<'a>]) -> Vec<&'b Measured<'a>> {
+    let all: Vec<_> =
         measured.iter().filter(|m| m.counts_for_shape() && m.figure.key.group() == group).collect();
-    let rows: Vec<&Measured> = all.iter().copied().filter(|m| !m.figure.key.is_sum()).collect();
-    let members = if rows.is_empty() { all } else { rows };
+    let rows: Vec<_> = all.iter().copied().filter(|m| !m.figure.key.is_sum()).collect();
+    if rows.is_empty() { all } else { rows }
+}
+
+fn factor(group: String, measured: &[Measured]) -> Option<Factor> {
+    let members = members(&group, measured);
     let ratios: Vec<f64> = members.iter().filter_map(|m| m.ratio.map(|ratio| ratio.value)).collect();
     let pairs = members.iter().filter_map(|m| Some((m.values.as_ref()?.estimate()?.0, m.figure.value)));
     let (here, there): (Vec<f64>, Vec<f64>) = pairs.unzip();
@@ -99,7 +106,9 @@ fn factor(group: String, measured: &[Measured]) -> Option<Factor> {
 
 struct Context<'a> {
     reference: &'a Reference,
+    measured: &'a [Measured<'a>],
     factors: &'a [Factor],
+    extent: Extent,
     strict: bool,
     other_work: Option<String>,
 }
@@ -133,24 +142,42 @@ impl Context<'_> {
             return not_comparable(reason);
         }
         let Some(name) = &measured.name else {
-            return (Verdict::Missing, "the record has no sample of it".to_string());
+            return match self.extent.why_none(&figure.key) {
+                Some(reason) => not_comparable(&reason),
+                None => (Verdict::Missing, "the record has no sample of it".to_string()),
+            };
         };
         if *name != figure.step {
             return not_comparable(&format!("another step: the record calls {} `{name}`", figure.key));
         }
         match (figure.key.kind(), measured.ratio) {
-            (Kind::Count, _) => not_comparable("a count of its run; the claims judge it"),
+            (Kind::Count, _) => match self.extent.why_resized(&figure.key) {
+                Some(reason) => not_comparable(&reason),
+                None => not_comparable("a count of its run; the claims judge it"),
+            },
             (Kind::Memory, _) => not_comparable("memory of its run; the claims judge it"),
             (Kind::Latency, _) if !self.strict => {
                 not_comparable("a latency is of its machine; --strict judges it")
             }
             (_, None) => not_comparable(&measured.why_no_ratio()),
             (Kind::Ratio, Some(ratio)) => self.shape(&ratio, "the published ratio"),
+            (_, Some(_)) if !self.strict && self.is_alone(measured) => {
+                not_comparable("alone in its group, of which it is the machine factor; --strict judges it")
+            }
+            (_, Some(ratio)) if self.is_alone(measured) => self.absolute(&ratio),
             (_, Some(ratio)) => match relative.map(|relative| self.shape(&relative, "the machine factor")) {
                 Some(shape) if !self.strict || shape.0 != Verdict::Reproduced => shape,
                 _ => self.absolute(&ratio),
             },
         }
+    }
+
+    /// Whether nothing else is there to compare the figure's ratio with: divided by itself it is always 1.
+    fn is_alone(&self, measured: &Measured) -> bool {
+        let members = members(&measured.figure.key.group(), self.measured);
+        let mut known = members.iter().filter(|member| member.ratio.is_some());
+        let only = known.next().is_some_and(|first| first.figure.key == measured.figure.key);
+        only && known.next().is_none()
     }
 
     /// Judges by the tolerance of what travels between machines.
@@ -174,13 +201,15 @@ impl Context<'_> {
 
     fn claims(&self, record: &Record) -> Vec<Judgement> {
         let judged = self.reference.about.claims.iter().filter(|claim| self.strict || !claim.strict);
-        let mut judgements: Vec<Judgement> = judged.map(|claim| claim.judge(record)).collect();
-        if let Some(reason) = &self.other_work {
-            for judgement in &mut judgements {
-                judgement.verdict = Verdict::NotComparable;
-                judgement.reason = reason.clone();
-            }
+        judged.map(|claim| self.claim(claim, record)).collect()
+    }
+
+    fn claim(&self, claim: &Claim, record: &Record) -> Judgement {
+        let judgement = claim.judge(record);
+        let undecided = || self.extent.why_undecided(claim, &judgement);
+        match self.other_work.clone().or_else(undecided) {
+            Some(reason) => Judgement { verdict: Verdict::NotComparable, reason, ..judgement },
+            None => judgement,
         }
-        judgements
     }
 }

@@ -42,8 +42,10 @@ pub enum Metric {
     Max,
     /// Operations that succeeded.
     Operations,
-    /// Those that were BUSY after the timeout.
+    /// Times that the server was BUSY; where the client does not repeat, operations that failed by it.
     Busy,
+    /// Operations that failed because the server was BUSY.
+    BusySurfaced,
     /// Operations that failed.
     Failures,
     /// Largest resident set, MB.
@@ -68,7 +70,7 @@ pub enum Kind {
 }
 
 impl Metric {
-    const ALL: [(Metric, &str); 12] = [
+    const ALL: [(Metric, &str); 13] = [
         (Metric::Rate, "rate"),
         (Metric::Time, "time"),
         (Metric::Ratio, "ratio"),
@@ -79,6 +81,7 @@ impl Metric {
         (Metric::Max, "max"),
         (Metric::Operations, "operations"),
         (Metric::Busy, "busy"),
+        (Metric::BusySurfaced, "busy-surfaced"),
         (Metric::Failures, "failures"),
         (Metric::Memory, "memory"),
     ];
@@ -89,7 +92,7 @@ impl Metric {
             Metric::Time => Kind::Time,
             Metric::Ratio => Kind::Ratio,
             Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999 | Metric::Max => Kind::Latency,
-            Metric::Operations | Metric::Busy | Metric::Failures => Kind::Count,
+            Metric::Operations | Metric::Busy | Metric::BusySurfaced | Metric::Failures => Kind::Count,
             Metric::Memory => Kind::Memory,
         }
     }

@@ -1,7 +1,7 @@
 //! What a record has to say of a figure.
 
 use super::figure::{FigureKey, Metric, WHOLE};
-use crate::record::{CLOCK_ERROR_MS, Leg, Record, Step};
+use crate::record::{CLOCK_ERROR_MS, Leg, PhaseSample, Record, Step};
 use crate::stats::{Interval, Ratio, Summary, bootstrap};
 use crate::suite::Suite;
 use crate::suite::measure::{Latency, Measure};
@@ -60,20 +60,23 @@ impl Values {
     }
 }
 
-/// The ratio of two sides of one record: run by run where both have a fine value of each run, else by their
-/// intervals, taken at their worst.
+/// The ratio of two sides of one record: run by run where both have a fine value of each run.
 pub fn ratio(a: &Values, b: &Values) -> Option<Ratio> {
-    if a.within.is_some() || b.within.is_some() {
-        let ((top, above), (bottom, below)) = (a.estimate()?, b.estimate()?);
-        let interval = above.zip(below).map(|(a, b)| Interval { low: a.low / b.high, high: a.high / b.low });
-        return (bottom > 0.0)
-            .then(|| Ratio { value: top / bottom, interval: interval.filter(|i| i.high.is_finite()) });
-    }
     let pairs = a.paired_with(b);
-    match a.error == 0.0 && b.error == 0.0 && !pairs.is_empty() {
+    match a.error == 0.0 && b.error == 0.0 && a.within.is_none() && b.within.is_none() && !pairs.is_empty() {
         true => Ratio::of_pairs(&pairs),
-        false => Ratio::of_medians(&a.samples(), a.error, &b.samples(), b.error),
+        false => ratio_apart(a, b),
     }
+}
+
+/// The ratio of two sides that were not measured in turn; of intervals from within runs, taken at their worst.
+pub fn ratio_apart(a: &Values, b: &Values) -> Option<Ratio> {
+    if a.within.is_none() && b.within.is_none() {
+        return Ratio::of_medians(&a.samples(), a.error, &b.samples(), b.error);
+    }
+    let ((top, above), (bottom, below)) = (a.estimate()?, b.estimate()?);
+    let interval = above.zip(below).map(|(a, b)| Interval { low: a.low / b.high, high: a.high / b.low });
+    (bottom > 0.0).then(|| Ratio { value: top / bottom, interval: interval.filter(|i| i.high.is_finite()) })
 }
 
 /// What is to be cited of `key`: of a step the time that the tool printed.
@@ -145,6 +148,7 @@ fn of_phase(record: &Record, leg: &Leg, phase: &str, metric: Metric) -> Option<V
         Metric::Max => latency(|l| l.max_ns),
         Metric::Operations => each(|all| sum(all, |measure| measure.operations)),
         Metric::Busy => each(|all| sum(all, |measure| measure.busy)),
+        Metric::BusySurfaced => each(|all| sum(all, busy_surfaced)),
         Metric::Failures => each(|all| sum(all, |measure| measure.errors.values().sum())),
         Metric::Memory => memory(leg),
     }
@@ -159,6 +163,23 @@ fn measures<'a>(suite: &Suite, leg: &'a Leg, phase: &str) -> Vec<(u32, Vec<&'a M
     let names = if phase == WHOLE { suite.whole().unwrap_or_default() } else { vec![phase] };
     let all = |run| Some((run, names.iter().map(|name| of(run, name)).collect::<Option<Vec<&Measure>>>()?));
     leg.counted().into_iter().filter_map(all).filter(|(_, measures)| !measures.is_empty()).collect()
+}
+
+/// Operations that failed because the server was busy. Without repeats of the client, each BUSY is such a failure.
+pub fn busy_surfaced(measure: &Measure) -> u64 {
+    let busy = |code: &String| code.starts_with("SQLITE_BUSY");
+    match measure.load {
+        Some(_) => measure.errors.iter().filter(|(code, _)| busy(code)).map(|(_, count)| count).sum(),
+        None => measure.busy,
+    }
+}
+
+/// What each counted run measured in a phase.
+pub fn samples<'a>(leg: &'a Leg, phase: &str) -> Vec<&'a PhaseSample> {
+    let counted = leg.counted();
+    let phase = leg.phases.iter().find(|candidate| candidate.name == phase);
+    let samples = phase.into_iter().flat_map(|phase| &phase.samples);
+    samples.filter(|sample| counted.contains(&sample.run)).collect()
 }
 
 fn sum(measures: &[&Measure], of: fn(&Measure) -> u64) -> f64 {
@@ -180,9 +201,7 @@ fn over(side: &[(u32, Vec<&Measure>)], baseline: &[(u32, Vec<&Measure>)]) -> Opt
 
 /// With enough runs each gives one value. With fewer, the interval comes from the slices of the phase.
 fn rate(leg: &Leg, phase: &str) -> Option<Values> {
-    let counted = leg.counted();
-    let phase = leg.phases.iter().find(|candidate| candidate.name == phase)?;
-    let samples: Vec<_> = phase.samples.iter().filter(|sample| counted.contains(&sample.run)).collect();
+    let samples = samples(leg, phase);
     let runs = samples.iter().filter_map(|sample| Some((sample.run, sample.measure.rate()?)));
     let values = Values::of_runs(runs.collect(), 0.0)?;
     if samples.len() >= bootstrap::FEWEST_SAMPLES {

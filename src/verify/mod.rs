@@ -2,6 +2,7 @@
 
 pub mod claim;
 pub mod comparison;
+mod extent;
 pub mod figure;
 pub mod grade;
 pub mod measured;

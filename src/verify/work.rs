@@ -1,9 +1,9 @@
 //! Whether a record did the work of a reference.
 
+use super::extent::{is_extent, spelt};
 use super::reference::Reference;
 use super::verdict::WorkCheck;
 use crate::record::{Answer, Leg, Record};
-use serde_json::Value;
 
 /// Whether both sides did the same work, condition by condition.
 pub fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkCheck> {
@@ -91,25 +91,20 @@ fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
     let imported = matches!(record.origin, crate::record::Origin::Imported { .. });
     let names: std::collections::BTreeSet<&String> =
         published.keys().chain(record.parameters.keys()).collect();
-    let show = |value: Option<&Value>| match value {
-        None => "the default".to_string(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    };
     let compare = |name: &&String| {
         let (there, here) = (published.get(*name), record.parameters.get(*name));
         // A saved output says nothing of most options.
         let unknown = imported && here.is_none();
-        if name.as_str() == "scale" && there != here {
-            // The shape survives it, the size does not: judged, but never without the remark.
-            let detail = format!("published {}, here scaled down to {}", show(there), show(here));
-            return WorkCheck { what: "--scale".to_string(), same: None, detail };
-        }
-        let same = (!unknown).then_some(there == here);
+        // The shape survives it, the size does not: judged, but never without the remark.
+        let resized = is_extent(&record.suite, name) && there != here;
+        let same = (!unknown && !resized).then_some(there == here);
         let detail = match same {
-            Some(true) => show(here),
-            Some(false) => format!("published {}, here {}", show(there), show(here)),
-            None => format!("published {}, not known of this record", show(there)),
+            Some(true) => spelt(here),
+            None if unknown => format!("published {}, not known of this record", spelt(there)),
+            _ if name.as_str() == "scale" => {
+                format!("published {}, here scaled down to {}", spelt(there), spelt(here))
+            }
+            _ => format!("published {}, here {}", spelt(there), spelt(here)),
         };
         WorkCheck { what: format!("--{name}"), same, detail }
     };

@@ -3,6 +3,7 @@
 mod place;
 mod told;
 
+use super::leg;
 use super::recording::{Measured, Recording};
 use super::speedtest1;
 use super::{CannotMeasure, Exit, output};
@@ -10,7 +11,6 @@ use crate::cli::OltpArgs;
 use crate::driver::cgroup::{Limits, MemoryGroup};
 use crate::driver::engine;
 use crate::driver::oltp::{Event, Job};
-use crate::driver::process::{self, Outcome};
 use crate::environment::{Host, disk, noise};
 use crate::measure::Progress;
 use crate::measure::progress::human;
@@ -20,7 +20,7 @@ use crate::record::{
 };
 use crate::suite::oltp::parameters::LegPlan;
 use crate::suite::oltp::{self, Leg as LegName, Parameters};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use jiff::Timestamp;
 use place::Place;
 use serde_json::Value;
@@ -190,13 +190,17 @@ impl Session<'_> {
             Some(folder) => Place::again(folder, &plan)?,
             None => Place::new(&self.request.folder, &plan, self.request.keep)?,
         };
-        let job =
-            Job { plan: plan.clone(), database: place.database(), engine: engine.map(Path::to_path_buf) };
+        let job = leg::Job::Oltp(Box::new(Job {
+            plan: plan.clone(),
+            database: place.database(),
+            engine: engine.map(Path::to_path_buf),
+        }));
         self.progress.run_begins(format!("{} run {number} of {}", name.name(), self.request.runs), 0);
         let before = noise::Snapshot::take();
         let mut told = Told::default();
         let progress = &mut self.progress;
-        let outcome = start(&job, group.as_ref(), self.request, &mut |bytes| {
+        let request = self.request;
+        let outcome = leg::start(&job, group.as_ref(), request.deadline, request.interrupted, &mut |bytes| {
             if told.take(bytes, progress) {
                 told.memory = group.as_ref().and_then(MemoryGroup::usage).or(told.memory.take());
             }
@@ -311,30 +315,6 @@ fn confine(plan: &LegPlan) -> Result<Option<MemoryGroup>> {
         ))
         .into()),
     }
-}
-
-/// Starts the process of a leg and waits for its end.
-fn start(
-    job: &Job,
-    group: Option<&MemoryGroup>,
-    request: &Request,
-    on_bytes: &mut dyn FnMut(&[u8]),
-) -> Result<Outcome> {
-    let own = process::own_path().context("/proc/self/exe can't be read; is /proc mounted?")?;
-    let leg = [own.clone().into_os_string(), "leg".into(), serde_json::to_string(job)?.into()];
-    let mut words = group.and_then(MemoryGroup::wrapper_command).unwrap_or_default();
-    words.extend(leg);
-    let program = PathBuf::from(words.remove(0));
-    let job = process::Job {
-        program: &program,
-        arguments: words,
-        environment: Vec::new(),
-        cpu: None,
-        groups: group.map(MemoryGroup::procs_files).unwrap_or_default(),
-        deadline: request.deadline,
-        launcher: &own,
-    };
-    Ok(process::run(&job, request.interrupted, &mut |piece| on_bytes(piece.bytes))?)
 }
 
 fn engine_name(engine: Option<&Path>) -> String {

@@ -1,5 +1,6 @@
 //! What the process of a leg tells, line by line.
 
+use crate::command::leg::Lines;
 use crate::driver::cgroup;
 use crate::driver::oltp::Event;
 use crate::driver::process::{Ending, Outcome};
@@ -12,7 +13,7 @@ use crate::suite::oltp::parameters::LegPlan;
 /// What one process told of a leg.
 #[derive(Default)]
 pub struct Told {
-    pending: Vec<u8>,
+    lines: Lines,
     /// The database is open.
     pub opened: Option<Event>,
     /// Phases that have ended.
@@ -26,15 +27,13 @@ impl Told {
     /// Takes the next piece of its output; whether a phase has ended in it.
     pub fn take(&mut self, bytes: &[u8], progress: &mut Progress) -> bool {
         let before = self.measures.len();
-        self.pending.extend_from_slice(bytes);
-        while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.pending.drain(..=end).collect();
-            match serde_json::from_slice(&line) {
+        for event in self.lines.take(bytes) {
+            match event {
                 Ok(Event::Began { phase }) => progress.step_begins(phase.name(), ""),
                 Ok(Event::Ended { phase, measure }) => self.measures.push((phase, *measure)),
                 Ok(Event::Failed { message }) => self.failed = Some(message),
                 Ok(opened) => self.opened = Some(opened),
-                Err(error) => self.failed = Some(format!("its output can't be read: {error}")),
+                Err(message) => self.failed = Some(message),
             }
         }
         self.measures.len() > before

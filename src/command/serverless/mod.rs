@@ -1,6 +1,6 @@
 //! `repro run serverless`: the 15 steps, leg by leg in turn.
 
-mod request;
+pub mod request;
 mod samples;
 
 pub use request::Request;
@@ -15,8 +15,7 @@ use crate::record::store::Destination;
 use crate::record::{Answer, Run};
 use crate::suite::measure::Exchange;
 use crate::suite::serverless::{Leg, STEPS, Step, work};
-use anyhow::{Result, anyhow};
-use std::path::PathBuf;
+use anyhow::Result;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -102,9 +101,7 @@ impl Session<'_> {
         samples::keep(&mut self.recording.record, self.request, leg, run, kept);
         self.recording.save()?;
         let Some(failure) = failure else { return Ok(()) };
-        let kept = log.filter(|log| !log.is_empty()).map(|log| self.keep_log(&log)).transpose()?;
-        let kept =
-            kept.map_or(String::new(), |path| format!("; what the server wrote is in {}", path.display()));
+        let kept = log.filter(|log| !log.is_empty()).map_or(String::new(), |log| self.keep_log(&log));
         Err(CannotMeasure(format!("{}: {failure}{kept}", leg.name())).into())
     }
 
@@ -119,13 +116,15 @@ impl Session<'_> {
         Some(format!("void: {} ran other statements ({own}) than {} ({hash})", leg.name(), other.name))
     }
 
-    /// Beside the record, or in the folder for temporary files.
-    fn keep_log(&self, log: &str) -> Result<PathBuf> {
+    /// Beside the record, or in the folder for temporary files; says where.
+    fn keep_log(&self, log: &str) -> String {
         let path = match self.recording.path() {
             Some(record) => record.with_extension("sqld.log"),
             None => std::env::temp_dir().join(format!("repro-{}.sqld.log", std::process::id())),
         };
-        std::fs::write(&path, log).map_err(|error| anyhow!("{}: {error}", path.display()))?;
-        Ok(path)
+        match std::fs::write(&path, log) {
+            Ok(()) => format!("; what the server wrote is in {}", path.display()),
+            Err(error) => format!("; what the server wrote is lost: {}: {error}", path.display()),
+        }
     }
 }

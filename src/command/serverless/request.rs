@@ -65,7 +65,7 @@ impl Request {
             runs: args.runs.unwrap_or(RUNS),
             warmup: args.warmup.unwrap_or(WARMUP),
             engine,
-            target: target(&args.server, &folder)?,
+            target: target(args, &folder)?,
             folder,
             keep: args.server.keep,
             quiet: args.output.quiet,
@@ -100,16 +100,17 @@ pub fn folder(named: Option<&Path>) -> Result<PathBuf> {
 const TOKEN: &str = "REPRO_AUTH_TOKEN";
 
 /// A server of our own, or the one that is named.
-fn target(args: &ServerArgs, folder: &Path) -> Result<Target> {
-    if let Some(url) = &args.url {
-        let token = match (&args.auth_token_file, std::env::var(TOKEN)) {
+fn target(args: &ServerlessArgs, folder: &Path) -> Result<Target> {
+    let remote = &args.remote;
+    if let Some(url) = &remote.url {
+        let token = match (&remote.auth_token_file, std::env::var(TOKEN)) {
             (Some(path), _) => Some(Token::read(path)?),
             (None, Ok(text)) => Some(Token::new(&text).context(TOKEN)?),
             (None, Err(_)) => None,
         };
         return Ok(Target::Remote(Address::parse(url, token)?));
     }
-    Ok(Target::Own(own_server(args, folder)?))
+    Ok(Target::Own(own_server(&args.server, folder)?))
 }
 
 /// The setting of a server of our own.

@@ -179,7 +179,7 @@ impl Client {
         }
     }
 
-    /// Asks a stream for the least that can be asked.
+    /// Asks a stream for the least that can be asked. Version 2 has no such question: sqld hangs up.
     ///
     /// # Errors
     /// Any class.
@@ -292,4 +292,57 @@ fn of_another_kind() -> Failure {
 
 fn reply(executed: Executed) -> Reply {
     Reply { answer: executed.answer, server_ns: (executed.server_ms * 1e6) as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::thread;
+    use tungstenite::handshake::server::{Request, Response};
+
+    /// Greets, and answers streams of their own, opening, statement and closing, in this order.
+    #[allow(clippy::result_large_err)] // the signature is tungstenite's
+    fn serve(listener: &TcpListener) -> tungstenite::Result<()> {
+        let answer = |_: &Request, mut response: Response| {
+            response.headers_mut().insert("Sec-WebSocket-Protocol", "hrana3".parse().unwrap());
+            Ok(response)
+        };
+        let mut socket = tungstenite::accept_hdr(listener.accept().unwrap().0, answer).unwrap();
+        socket.read()?;
+        socket.send(Message::text(r#"{"type":"hello_ok"}"#))?;
+        let result = r#"{"cols":[],"rows":[],"affected_row_count":0,"last_insert_rowid":null}"#;
+        let execute = format!(r#""execute","result":{result}"#);
+        for (id, kind) in (1..).zip([r#""open_stream""#, &execute, r#""close_stream""#].iter().cycle()) {
+            socket.read()?;
+            let reply = format!(r#"{{"type":"response_ok","request_id":{id},"response":{{"type":{kind}}}}}"#);
+            socket.send(Message::text(reply))?;
+        }
+        Ok(())
+    }
+
+    fn client() -> Client {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::local(listener.local_addr().unwrap(), None);
+        thread::spawn(move || serve(&listener));
+        Client::connect(&address, Protocol::Hrana3, &Limits::new(&Arc::default())).unwrap()
+    }
+
+    #[test]
+    fn replies_that_nobody_waits_for_do_not_pile_up() {
+        let mut client = client();
+        for number in 1..=300 {
+            client.execute_on_own_stream(&Statement::new("SELECT 1", Vec::new())).unwrap();
+            assert_eq!((client.last_stream, client.last_request), (number, 3 * number));
+            assert_eq!(client.outstanding, [3 * number], "only the closing's");
+        }
+    }
+
+    #[test]
+    fn numbers_begin_again() {
+        let mut client = client();
+        (client.last_stream, client.last_request) = (i32::MAX, i32::MAX);
+        client.execute_on_own_stream(&Statement::new("SELECT 1", Vec::new())).unwrap();
+        assert_eq!((client.last_stream, client.last_request), (1, 3));
+    }
 }

@@ -8,6 +8,8 @@ mod client;
 mod failure;
 mod json;
 mod message;
+#[cfg(test)]
+mod properties;
 mod protobuf;
 mod retry;
 mod transport;

@@ -226,3 +226,51 @@ fn body(response: Response) -> Result<Body, String> {
         }
     }
 }
+
+/// The other side, for tests.
+#[cfg(test)]
+pub mod server {
+    use super::*;
+
+    /// What it reads: number of the request, stream, and statements.
+    pub fn read(bytes: &[u8]) -> (i32, i32, Vec<proto::Stmt>) {
+        let Some(Sent::Request(asked)) = Outgoing::decode(bytes).unwrap().message else {
+            panic!("a greeting")
+        };
+        let (stream, statements) = match asked.what.unwrap() {
+            What::OpenStream(of) | What::CloseStream(of) | What::GetAutocommit(of) => {
+                (of.stream_id, Vec::new())
+            }
+            What::Execute(execute) => (execute.stream_id, Vec::from_iter(execute.stmt)),
+            What::Batch(batch) => {
+                let steps = batch.batch.unwrap().steps.into_iter();
+                (batch.stream_id, steps.map(|step| step.stmt).collect())
+            }
+        };
+        (asked.request_id, stream, statements)
+    }
+
+    /// The reply to a statement.
+    pub fn executed(id: i32, result: proto::StmtResult) -> Vec<u8> {
+        write(id, Response::Execute(Executes { result: Some(result) }))
+    }
+
+    /// The reply to a batch: results of the statements with these numbers.
+    pub fn batch(id: i32, results: Vec<(u32, proto::StmtResult)>) -> Vec<u8> {
+        let step = |(step, result)| StepResult { step, result: Some(result) };
+        let step_results = results.into_iter().map(step).collect();
+        let result = Some(BatchResult { step_results, step_errors: Vec::new() });
+        write(id, Response::Batch(Batches { result }))
+    }
+
+    /// A refusal.
+    pub fn refused(id: i32, error: proto::Error) -> Vec<u8> {
+        let refusal = ResponseError { request_id: id, error: Some(error) };
+        Incoming { message: Some(Received::ResponseError(refusal)) }.encode_to_vec()
+    }
+
+    fn write(id: i32, response: Response) -> Vec<u8> {
+        let reply = ResponseOk { request_id: id, response: Some(response) };
+        Incoming { message: Some(Received::ResponseOk(reply)) }.encode_to_vec()
+    }
+}

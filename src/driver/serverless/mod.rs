@@ -12,11 +12,11 @@ use crate::suite::measure::{Check, Exchange, Measure};
 use crate::suite::serverless::{Leg, Protocol, Step};
 use crate::suite::sql::{Answer, Statement, WorkHash};
 use anyhow::Result;
-use nix::sys::resource::{UsageWho, getrusage};
+use nix::time::ClockId;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Where the server is.
@@ -74,7 +74,7 @@ pub struct LegRun {
     pub server: Option<observe::Usage>,
     /// From the first to the last step, checks included.
     pub wall: Duration,
-    /// What the server wrote, when something failed.
+    /// What the server wrote, when something failed that the user did not wish.
     pub log: Option<String>,
 }
 
@@ -137,17 +137,20 @@ fn on_server(
             remote::run(leg, setting, address, run, &mut |side, run| all_steps(side, work, run, begins))
         }
         Target::Own(own) => {
-            let server = Server::start(own)?;
+            let server = Server::start_unless(&setting.stop, own)?;
+            let build = server.build().map_or_else(|_| "sqld".to_string(), |build| build.replace('\n', " "));
             let result = remote::run(leg, setting, &server.address(), run, &mut |side, run| {
                 all_steps(side, work, run, begins)
             });
             run.server = server.usage();
             if let Some(facts) = &mut run.facts {
-                facts.name =
-                    server.build().map_or_else(|_| "sqld".to_string(), |build| build.replace('\n', " "));
+                facts.name = build;
             }
-            run.log = result.is_err().then(|| sqld::tail(&server.log()));
-            server.stop();
+            if result.is_ok() {
+                server.stop();
+            } else if !setting.stop.load(Ordering::Relaxed) {
+                run.log = Some(sqld::tail(&server.log()));
+            }
             result
         }
     }
@@ -176,11 +179,11 @@ fn all_steps(
 }
 
 fn one_step(side: &mut dyn Side, step: &Step, hash: &mut WorkHash) -> (Measure, Option<String>) {
-    let (before, cpu, busy) = (side.exchange(), thread_cpu_ns(), side.busy());
     let mut meter = Meter::counted(step.statements.len() as u64);
+    let (before, cpu, busy) = (side.exchange(), thread_cpu_ns(), side.busy());
     let outcome = side.run(step, &mut meter);
-    let mut measure = meter.finish();
     let cpu = cpu.zip(thread_cpu_ns()).map(|(before, after)| after - before);
+    let mut measure = meter.finish();
     measure.busy += side.busy() - busy;
     measure.exchange = before
         .zip(side.exchange())
@@ -215,11 +218,10 @@ fn brief(answer: Option<&Answer>) -> String {
     text[..end].to_string()
 }
 
-/// CPU time of this thread.
+/// CPU time of this thread up to now; what `getrusage` says lags by up to a tick of the scheduler.
 pub fn thread_cpu_ns() -> Option<u64> {
-    let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
-    let ns = |time: nix::sys::time::TimeVal| (time.tv_sec() * 1_000_000_000 + time.tv_usec() * 1000) as u64;
-    Some(ns(usage.user_time()) + ns(usage.system_time()))
+    let time = ClockId::CLOCK_THREAD_CPUTIME_ID.now().ok()?;
+    Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
 /// Where in a step something failed.

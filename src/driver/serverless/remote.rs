@@ -1,6 +1,6 @@
 //! Through a server: a stream for each statement, one stream for all, or many statements in one message.
 
-use super::{Facts, LegRun, Ran, Setting, Side, at};
+use super::{Facts, LegRun, Ran, Setting, Side, Target, at};
 use crate::driver::hrana::{Address, Backoff, Client, Failure, Limits, Reply, Stream};
 use crate::driver::meter::Meter;
 use crate::suite::measure::Exchange;
@@ -18,6 +18,8 @@ pub const SETTINGS: [&str; 5] = ["journal_mode", "synchronous", "page_size", "fo
 const BATCH: usize = 100;
 /// Most bytes of arguments in a message, far below the 16 MiB that sqld takes.
 const BATCH_BYTES: usize = 2 << 20;
+/// The first statement that sqld takes for a write is a pragma.
+const READ_ONLY: &str = "does the token permit to write? sqld ends the connection when it does not";
 const TABLES: &str = "SELECT name FROM sqlite_schema WHERE name IN ('items', 'items_k', 'blobs')";
 
 pub fn run(
@@ -28,9 +30,13 @@ pub fn run(
     steps: &mut dyn FnMut(&mut dyn Side, &mut LegRun) -> Result<()>,
 ) -> Result<()> {
     let limits = Limits::new(&setting.stop);
-    let mut client = Client::connect(address, setting.protocol, &limits).context("sqld")?;
+    let mut client = Client::connect(address, setting.protocol, &limits).with_context(|| address.to_string())?;
     let stream = client.open_stream()?;
-    run.facts = Some(facts(&mut client, stream, address)?);
+    let facts = facts(&mut client, stream, address);
+    run.facts = Some(match (&setting.target, &facts) {
+        (Target::Remote(_), Err(Failure::Dropped(_))) => facts.context(READ_ONLY),
+        _ => facts.context("facts of the server"),
+    }?);
     let there = client.execute(stream, &Statement::new(TABLES, Vec::new()))?.answer.rows;
     if let Some(Value::Text(name)) = there.first().and_then(|row| row.first()) {
         bail!(
@@ -44,7 +50,7 @@ pub fn run(
     };
     let mut side = Remote { client, how, server_ns: 0, busy: 0, stop: Arc::clone(&setting.stop) };
     let result = steps(&mut side, run);
-    if matches!(setting.target, super::Target::Remote(_)) {
+    if matches!(setting.target, Target::Remote(_)) {
         // Nothing of ours stays in a database of somebody's, also when the connection did not live through it.
         let tidied = tidy(address, setting, &limits);
         return result.and(tidied.context("our tables `items` and `blobs` may still be there: remove them"));
@@ -62,9 +68,13 @@ fn tidy(address: &Address, setting: &Setting, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-fn facts(client: &mut Client, stream: Stream, address: &Address) -> Result<Facts> {
+fn facts(client: &mut Client, stream: Stream, address: &Address) -> Result<Facts, Failure> {
+    // A server may refuse what it likes.
     let mut ask = |sql: String| -> Result<Vec<Vec<String>>, Failure> {
-        let rows = client.execute(stream, &Statement::new(sql, Vec::new()))?.answer.rows;
+        let rows = match client.execute(stream, &Statement::new(sql, Vec::new())) {
+            Err(failure) if failure.leaves_connection() => Vec::new(),
+            other => other?.answer.rows,
+        };
         Ok(rows.iter().map(|row| row.iter().map(text).collect()).collect())
     };
     let versions = ask("SELECT sqlite_version(), sqlite_source_id()".to_string())?;
@@ -72,14 +82,11 @@ fn facts(client: &mut Client, stream: Stream, address: &Address) -> Result<Facts
         |column: usize| versions.first().and_then(|row| row.get(column)).cloned().unwrap_or_default();
     let mut settings = BTreeMap::new();
     for name in SETTINGS {
-        // A server may refuse what it likes.
-        if let Some(value) =
-            ask(format!("PRAGMA {name}")).ok().and_then(|rows| rows.into_iter().flatten().next())
-        {
+        if let Some(value) = ask(format!("PRAGMA {name}"))?.into_iter().flatten().next() {
             settings.insert(name.to_string(), value);
         }
     }
-    let options = ask("PRAGMA compile_options".to_string()).unwrap_or_default();
+    let options = ask("PRAGMA compile_options".to_string())?;
     Ok(Facts {
         name: address.to_string(),
         sqlite_version: version(0),

@@ -12,18 +12,21 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use observe::Usage;
 use program::Program;
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use token::{Access, Keys};
 
 /// What to start, and where.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setting {
     /// The program.
     pub program: Program,
@@ -40,6 +43,7 @@ pub struct Setting {
 /// A server under way. It is ended by force, and its folder removed, when the value is dropped.
 pub struct Server {
     setting: Setting,
+    stop: Arc<AtomicBool>,
     child: Child,
     socket: SocketAddr,
     keys: Keys,
@@ -59,12 +63,20 @@ impl Server {
     /// # Errors
     /// What keeps it from starting, with the end of what it said.
     pub fn start(setting: &Setting) -> Result<Server> {
+        Server::start_unless(&Arc::default(), setting)
+    }
+
+    /// Starts one, unless the flag is raised before it is healthy: from outside, when the user wants it to end.
+    ///
+    /// # Errors
+    /// As those of a start.
+    pub fn start_unless(stop: &Arc<AtomicBool>, setting: &Setting) -> Result<Server> {
         let scratch = Scratch::new(&setting.folder, setting.keep)?;
         let keys = Keys::generate();
         fs::write(key_file(&scratch), keys.public())
             .with_context(|| key_file(&scratch).display().to_string())?;
-        let (child, socket) = launch(setting, &scratch)?;
-        Ok(Server { setting: setting.clone(), child, socket, keys, scratch })
+        let (child, socket) = launch(setting, &scratch, stop)?;
+        Ok(Server { setting: setting.clone(), stop: Arc::clone(stop), child, socket, keys, scratch })
     }
 
     /// Ends it, by force when it does not end within two seconds, and starts it again on the same database.
@@ -73,7 +85,7 @@ impl Server {
     /// As those of a start.
     pub fn restart(&mut self) -> Result<()> {
         self.end();
-        (self.child, self.socket) = launch(&self.setting, &self.scratch)?;
+        (self.child, self.socket) = launch(&self.setting, &self.scratch, &self.stop)?;
         Ok(())
     }
 
@@ -200,18 +212,22 @@ fn log_file(scratch: &Scratch) -> PathBuf {
     scratch.path().join("sqld.log")
 }
 
-fn launch(setting: &Setting, scratch: &Scratch) -> Result<(Child, SocketAddr)> {
+fn launch(setting: &Setting, scratch: &Scratch, stop: &AtomicBool) -> Result<(Child, SocketAddr)> {
     let name = setting.program.path.display();
     let mut child = spawn(setting, scratch).with_context(|| format!("{name}: can't be started"))?;
-    let waited = wait_until_healthy(&mut child);
+    let waited = wait_until_healthy(&mut child, stop);
     if waited.is_err() {
         let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
         let _ = child.wait();
     }
-    let socket = waited.with_context(|| {
+    let said = || {
         let log = tail(&log_file(scratch));
         let lines: Vec<&str> = log.lines().collect();
         format!("{name}: {}", lines[lines.len().saturating_sub(5)..].join("\n"))
+    };
+    let socket = waited.map_err(|error| match stop.load(Ordering::Relaxed) {
+        true => error,
+        false => error.context(said()),
     })?;
     Ok((child, socket))
 }
@@ -224,9 +240,9 @@ fn spawn(setting: &Setting, scratch: &Scratch) -> io::Result<Child> {
     command.arg("--auth-jwt-key-file").arg(key_file(scratch));
     command.arg("--db-path").arg(scratch.path().join("data"));
     command.args(&setting.arguments);
-    // The user's environment must not turn it into another server.
+    // The user's environment must not turn it into another server, nor a word of it into a stack of calls.
     for (name, _) in std::env::vars_os() {
-        if ["SQLD_", "LIBSQL_", "RUST_LOG"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+        if ["SQLD_", "LIBSQL_", "RUST_"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
             command.env_remove(name);
         }
     }
@@ -235,9 +251,12 @@ fn spawn(setting: &Setting, scratch: &Scratch) -> io::Result<Child> {
 }
 
 /// The port appears in /proc as soon as it is bound; then the server must answer.
-fn wait_until_healthy(child: &mut Child) -> Result<SocketAddr> {
+fn wait_until_healthy(child: &mut Child, stop: &AtomicBool) -> Result<SocketAddr> {
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
+        if stop.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
         if let Some(status) = child.try_wait()? {
             bail!("ended at once ({status})");
         }

@@ -1,5 +1,6 @@
 //! What /proc says of a server.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
@@ -31,19 +32,14 @@ impl Usage {
         };
         let fields = stat_fields(&format!("{folder}/stat"))?;
         let time = |index: usize| ticks(fields.get(index)?.parse().ok()?);
-        let states: Vec<bool> = fs::read_dir(format!("{folder}/task"))
-            .ok()?
-            .flatten()
-            .filter_map(|task| stat_fields(task.path().join("stat").to_str()?))
-            .map(|fields| fields.first().is_some_and(|state| state == "R"))
-            .collect();
+        let states = thread_states(process);
         Some(Usage {
             memory_bytes: kib("VmRSS")? * 1024,
             peak_memory_bytes: kib("VmHWM")? * 1024,
             user: time(11)?,
             system: time(12)?,
-            threads: states.len() as u64,
-            runnable: states.iter().filter(|runnable| **runnable).count() as u64,
+            threads: states.values().sum(),
+            runnable: states.get("R").copied().unwrap_or(0),
         })
     }
 
@@ -51,6 +47,18 @@ impl Usage {
     pub fn cpu(&self) -> Duration {
         self.user + self.system
     }
+}
+
+/// Threads of a process, by state: R runs, S sleeps, D waits for a disk.
+pub fn thread_states(process: u32) -> BTreeMap<String, u64> {
+    let mut states = BTreeMap::new();
+    for task in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
+        let fields = task.path().join("stat").to_str().and_then(stat_fields);
+        if let Some(state) = fields.and_then(|fields| fields.into_iter().next()) {
+            *states.entry(state).or_default() += 1;
+        }
+    }
+    states
 }
 
 /// The fields of a `stat` file after the name, which may hold blanks and parentheses.

@@ -2,6 +2,7 @@
 
 use crate::driver::scratch::Scratch;
 use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,12 +15,12 @@ const LOCK: &str = include_str!("../../../vendor/sqld.lock");
 const VENDOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/vendor/sqld/sqld");
 
 /// A server program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// Its file.
     pub path: PathBuf,
     /// What named it: `--sqld`, `SQLD`, `PATH`, `vendor` or `cache`.
-    pub origin: &'static str,
+    pub origin: String,
     /// Of the file.
     pub sha256: String,
     /// Whether it is the pinned one.
@@ -31,27 +32,39 @@ pub struct Program {
 /// # Errors
 /// A named file that is no program; what kept it from being fetched.
 pub fn find(named: Option<&Path>, cache: &Path) -> Result<Program> {
+    if let Some(program) = locate(named, cache)? {
+        return Ok(program);
+    }
+    fetch(cache)?;
+    locate(named, cache)?.context("sqld was fetched, and is gone again")
+}
+
+/// Where it lies; `None` where it would have to be fetched.
+///
+/// # Errors
+/// A named file that is no program; a fetched one that was changed.
+pub fn locate(named: Option<&Path>, cache: &Path) -> Result<Option<Program>> {
     if let Some(path) = named {
-        return Program::at(path, "--sqld");
+        return Program::at(path, "--sqld").map(Some);
     }
     if let Some(path) = std::env::var_os("SQLD").filter(|path| !path.is_empty()) {
-        return Program::at(Path::new(&path), "SQLD");
+        return Program::at(Path::new(&path), "SQLD").map(Some);
     }
     if let Some(path) = in_path() {
-        return Program::at(&path, "PATH");
+        return Program::at(&path, "PATH").map(Some);
     }
     if Path::new(VENDOR).is_file() {
-        return Program::at(Path::new(VENDOR), "vendor");
+        return Program::at(Path::new(VENDOR), "vendor").map(Some);
     }
     let path = cache.join("sqld").join("sqld");
     if !path.is_file() {
-        fetch(cache)?;
+        return Ok(None);
     }
     let program = Program::at(&path, "cache")?;
     if !program.pinned {
         bail!("{}: not the file that was fetched; delete it, and it is fetched again", path.display());
     }
-    Ok(program)
+    Ok(Some(program))
 }
 
 fn in_path() -> Option<PathBuf> {
@@ -84,14 +97,14 @@ fn fetch(cache: &Path) -> Result<()> {
 }
 
 impl Program {
-    fn at(path: &Path, origin: &'static str) -> Result<Program> {
+    fn at(path: &Path, origin: &str) -> Result<Program> {
         let path = path.canonicalize().with_context(|| format!("{origin} {}", path.display()))?;
         if !is_executable(&path) {
             bail!("{origin} {}: not a program", path.display());
         }
         let sha256 = sha256(&path).with_context(|| format!("{origin} {}", path.display()))?;
         let pin = LOCK.lines().find_map(|line| line.strip_prefix("sqld_sha256="));
-        Ok(Program { pinned: pin == Some(sha256.as_str()), path, origin, sha256 })
+        Ok(Program { pinned: pin == Some(sha256.as_str()), path, origin: origin.to_string(), sha256 })
     }
 }
 

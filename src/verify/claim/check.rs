@@ -3,6 +3,7 @@
 use super::super::figure::{FigureKey, Metric};
 use super::{Bounds, Claim, Key, Test};
 use crate::suite::Suite;
+use crate::suite::load::Health;
 
 impl Claim {
     /// Checks what the types can't.
@@ -11,7 +12,7 @@ impl Claim {
     /// What is missing or makes no sense.
     pub fn check(&self, suite: &Suite) -> Result<(), String> {
         self.test.check()?;
-        let figures = self.test.figures();
+        let figures = self.figures();
         figures.iter().try_for_each(|figure| figure.check(suite))?;
         let Some(first) = figures.first() else { return Ok(()) };
         match figures.iter().find(|figure| figure.kind().unit() != first.kind().unit()) {
@@ -22,6 +23,11 @@ impl Claim {
                 other.kind().unit()
             )),
         }
+    }
+
+    /// Every figure that it is about.
+    pub fn figures(&self) -> Vec<FigureKey> {
+        self.test.figures()
     }
 }
 
@@ -40,6 +46,13 @@ impl Test {
                 Err("at least one figure is needed".to_string())
             }
             Test::Each { at_least, at_most, .. } => Bounds::new(*at_least, *at_most).check("each figure"),
+            Test::Health { phases, among, .. } if phases.is_empty() || among.is_empty() => {
+                Err("at least one phase and one state are needed".to_string())
+            }
+            Test::Health { among, .. } if among.contains(&Health::Unknown) => {
+                Err("`unknown` is no state that can be claimed".to_string())
+            }
+            Test::Steady { at_least, at_most, .. } => Bounds::new(*at_least, *at_most).check("a steady rate"),
             Test::Flat { within, .. } if !(*within > 0.0 && *within < 1.0) => {
                 Err("within is a fraction between 0 and 1".to_string())
             }
@@ -59,7 +72,6 @@ impl Test {
         }
     }
 
-    /// Every figure that it is about.
     fn figures(&self) -> Vec<FigureKey> {
         let of = |keys: &[Key]| keys.iter().map(|key| key.0.clone()).collect();
         match self {
@@ -74,6 +86,8 @@ impl Test {
                 let rates = |leg: &String| phases.iter().map(|phase| rate(leg, phase)).collect::<Vec<_>>();
                 [rates(from), rates(to)].concat()
             }
+            Test::Health { leg, phases, .. } => phases.iter().map(|phase| rate(leg, phase)).collect(),
+            Test::Steady { leg, phase, .. } => vec![rate(leg, phase)],
             Test::Value { .. } | Test::BuildStops { .. } => Vec::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! Counts of a record.
 
+use super::super::measured::busy_surfaced;
 use super::Quantity;
 use crate::record::{Leg, Record, Run};
 use crate::suite::measure::Measure;
@@ -16,6 +17,7 @@ pub fn count(record: &Record, quantity: Quantity) -> Option<i64> {
         Quantity::MixedUpdates => mixed(record, &["updates"]),
         Quantity::MixedInserts => mixed(record, &["inserts"]),
         Quantity::FailedStatements => failed_statements(record),
+        Quantity::BusySurfaced => surfaced(record),
         Quantity::DistinctWork => distinct_work(record),
     }
 }
@@ -31,6 +33,7 @@ pub fn what(quantity: Quantity) -> &'static str {
         Quantity::MixedUpdates => "updates in a hundred mixed operations",
         Quantity::MixedInserts => "inserts in a hundred mixed operations",
         Quantity::FailedStatements => "failed statements",
+        Quantity::BusySurfaced => "statements that failed because the server was busy",
         Quantity::DistinctWork => "different sequences of statements",
     }
 }
@@ -74,6 +77,12 @@ fn mixed(record: &Record, kinds: &[&str]) -> Option<i64> {
 fn failed_statements(record: &Record) -> Option<i64> {
     measures(record).next()?;
     Some(measures(record).flat_map(|measure| measure.errors.values()).sum::<u64>() as i64)
+}
+
+/// Warm-ups and rejected runs too.
+fn surfaced(record: &Record) -> Option<i64> {
+    measures(record).next()?;
+    Some(measures(record).map(busy_surfaced).sum::<u64>() as i64)
 }
 
 fn distinct_work(record: &Record) -> Option<i64> {

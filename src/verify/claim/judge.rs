@@ -4,12 +4,13 @@ use super::super::figure::{FigureKey, Kind};
 use super::super::measured::{self, Values};
 use super::super::verdict::{Judgement, Verdict};
 use super::check::rate;
+use super::server::{judge_health, judge_steady};
 use super::{Bounds, Claim, Key, Quantity, Test, count};
 use crate::record::Record;
 use crate::stats::{Ratio, median};
 
 /// A verdict and its reason.
-type Judged = (Verdict, String);
+pub(super) type Judged = (Verdict, String);
 
 impl Claim {
     /// Evaluates the claim on a record.
@@ -34,6 +35,10 @@ impl Claim {
             Test::AmongFastest { step, of_fastest, steps } => {
                 judge_rank(record, step, *of_fastest, steps, true)
             }
+            Test::Health { leg, phases, among } => judge_health(record, leg, phases, among),
+            Test::Steady { leg, phase, at_least, at_most } => {
+                judge_steady(record, leg, phase, Bounds::new(*at_least, *at_most))
+            }
             Test::BuildStops { build, testset } => Ok(judge_build(record, build, testset)),
         };
         let (verdict, reason) = judged.unwrap_or_else(|undecided| undecided);
@@ -42,7 +47,7 @@ impl Claim {
 }
 
 impl Bounds {
-    fn judge(self, found: &Ratio) -> Verdict {
+    pub(super) fn judge(self, found: &Ratio) -> Verdict {
         let (low, high) = self.ends();
         Verdict::within(found, low, high)
     }

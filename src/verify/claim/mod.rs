@@ -5,10 +5,12 @@
 mod check;
 mod count;
 mod judge;
+mod server;
 
 pub use judge::show;
 
 use super::figure::FigureKey;
+use crate::suite::load::Health;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -114,6 +116,28 @@ pub enum Test {
         /// All phases to compare it with.
         phases: Vec<String>,
     },
+    /// The server comes through these phases in one of these states, in every run.
+    Health {
+        /// The leg.
+        leg: String,
+        /// Its phases; one that the record does not have says nothing.
+        phases: Vec<String>,
+        /// The states.
+        among: Vec<Health>,
+    },
+    /// The rate of a phase's last tenth over that of its first lies within bounds, one of which may be absent.
+    Steady {
+        /// The leg.
+        leg: String,
+        /// The phase.
+        phase: String,
+        /// Lower bound.
+        #[serde(default)]
+        at_least: Option<f64>,
+        /// Upper bound.
+        #[serde(default)]
+        at_most: Option<f64>,
+    },
     /// A build of the tool with other flags stops in a testset.
     BuildStops {
         /// Name of the build, such as `without-rtree`.
@@ -143,6 +167,8 @@ pub enum Quantity {
     MixedInserts,
     /// Statements that failed, in every phase of every leg.
     FailedStatements,
+    /// Those of them that failed because the server was busy.
+    BusySurfaced,
     /// Different sequences of statements among the counted runs of all legs.
     DistinctWork,
 }

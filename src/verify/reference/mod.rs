@@ -8,10 +8,11 @@ pub use figures::{Figure, FigureLine};
 
 use super::claim::Claim;
 use crate::record::store::read_text;
+use crate::suite::load::{MillionParameters, SweepParameters};
 use crate::suite::speedtest1::Workload;
 use crate::suite::{Suite, oltp, serverless};
 use anyhow::{Context, Result, anyhow, bail};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -127,8 +128,7 @@ impl About {
     /// # Errors
     /// A parameter that speedtest1 does not have, or a value that can't be.
     pub fn workload(&self) -> Result<Workload, String> {
-        let workload: Workload =
-            self.parameters.clone().try_into().map_err(|error| format!("[parameters]: {error}"))?;
+        let workload: Workload = self.typed()?;
         workload.check()?;
         Ok(workload)
     }
@@ -138,8 +138,7 @@ impl About {
     /// # Errors
     /// A parameter that it does not have.
     pub fn oltp(&self) -> Result<oltp::Parameters, String> {
-        let parameters: oltp::Parameters =
-            self.parameters.clone().try_into().map_err(|error| format!("[parameters]: {error}"))?;
+        let parameters: oltp::Parameters = self.typed()?;
         parameters.check()?;
         Ok(parameters)
     }
@@ -149,6 +148,30 @@ impl About {
     /// # Errors
     /// A parameter that it does not have.
     pub fn serverless(&self) -> Result<serverless::Parameters, String> {
+        self.typed()
+    }
+
+    /// The parameters of the sweep over numbers of clients.
+    ///
+    /// # Errors
+    /// A parameter that it does not have, or a value that can't be.
+    pub fn sweep(&self) -> Result<SweepParameters, String> {
+        let parameters: SweepParameters = self.typed()?;
+        parameters.check().map_err(|reason| format!("[parameters]: {reason}"))?;
+        Ok(parameters)
+    }
+
+    /// The parameters of the million statements.
+    ///
+    /// # Errors
+    /// A parameter that it does not have, or a value that can't be.
+    pub fn million(&self) -> Result<MillionParameters, String> {
+        let parameters: MillionParameters = self.typed()?;
+        parameters.check().map_err(|reason| format!("[parameters]: {reason}"))?;
+        Ok(parameters)
+    }
+
+    fn typed<T: DeserializeOwned>(&self) -> Result<T, String> {
         self.parameters.clone().try_into().map_err(|error| format!("[parameters]: {error}"))
     }
 
@@ -170,6 +193,8 @@ impl About {
         let all = match self.suite()?.name {
             "oltp" => serde_json::to_value(self.oltp()?),
             "serverless" => serde_json::to_value(self.serverless()?),
+            "sweep" => serde_json::to_value(self.sweep()?),
+            "million" => serde_json::to_value(self.million()?),
             _ => serde_json::to_value(self.workload()?),
         };
         match all {

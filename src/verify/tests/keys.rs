@@ -9,7 +9,7 @@ fn check(key: &str, suite: &str) -> Result<(), String> {
 
 #[test]
 fn keys_round_trip() {
-    let metrics = "rate time ratio p50 p95 p99 p999 max operations busy failures memory"
+    let metrics = "rate time ratio p50 p95 p99 p999 max operations busy busy-surfaced failures memory"
         .split(' ')
         .map(|metric| format!("sqld/clients-16/{metric}"));
     let metrics: Vec<String> = metrics.collect();

@@ -1,8 +1,10 @@
 //! Tests of the judgement, on records that are written here.
 
 mod claims;
+mod extent;
 mod figures;
 mod keys;
+mod load;
 mod references;
 
 use super::figure::FigureKey;

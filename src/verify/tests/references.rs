@@ -82,6 +82,47 @@ fn claims_and_parameters_that_the_suite_does_not_have() {
 }
 
 #[test]
+fn parameters_of_the_load_studies() {
+    let with = |suite: &str, parameters: &str| {
+        let csv = CSV.lines().next().unwrap();
+        let phase = if suite == "sweep" { "clients-4" } else { "million" };
+        let toml = TOML.replace("serverless", suite).replace("protocol = 'hrana3'", parameters);
+        loaded(&format!("{csv}\nsqld/{phase}/rate,x,1,/s\n"), &toml).map(|reference| reference.about)
+    };
+    let sweep = with("sweep", "clients = [4, 2], mix = 'point=60,insert=40'").unwrap().sweep().unwrap();
+    assert_eq!((sweep.clients, sweep.seconds), (vec![4, 2], 35));
+    assert_eq!(with("million", "statements = 5000").unwrap().million().unwrap().statements, 5000);
+    for (suite, parameters, reason) in [
+        ("sweep", "clients = []", "ref.toml: [parameters]: clients: expected numbers from 1 to "),
+        ("sweep", "clients = [4, 4]", "ref.toml: [parameters]: clients: a number stands there twice"),
+        ("sweep", "mix = 'point=60'", "the shares add up to 60"),
+        ("sweep", "statements = 5", "unknown field `statements`"),
+        ("million", "statements = 5", "ref.toml: [parameters]: statements = 5: expected 100 to "),
+    ] {
+        let error = with(suite, parameters).unwrap_err();
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn the_load_studies_are_whole() {
+    for (name, figures, claims) in [("sqlitend-sweep", 28, 7), ("sqlitend-million", 9, 7)] {
+        let reference = reference(name);
+        assert_eq!((reference.figures.len(), reference.about.claims.len()), (figures, claims));
+    }
+    let sweep = reference("sqlitend-sweep");
+    let value = |clients: u32, metric: &str| {
+        let key = key(&format!("sqld/clients-{clients}/{metric}"));
+        sweep.figures.iter().find(|figure| figure.key == key).unwrap().value
+    };
+    // The table adds up: each level took 35 s.
+    for clients in [1, 4, 8, 16] {
+        let seconds = value(clients, "operations") / value(clients, "rate");
+        assert!((seconds - 35.0).abs() < 0.05, "{clients}: {seconds}");
+    }
+}
+
+#[test]
 fn the_port_is_whole() {
     let reference = reference("sqlitend-serverless");
     let find = |text: String| reference.figures.iter().find(|figure| figure.key == key(&text));

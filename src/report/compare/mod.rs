@@ -1,18 +1,21 @@
 //! Two records side by side.
 
+mod phases;
+
 use super::table::{Table, left, ms, right};
 use crate::record::{CLOCK_ERROR_MS, Leg, Record};
-use crate::stats::{Ratio, median};
+use crate::stats::{Interval, Ratio, median};
+use crate::suite::Suite;
 
 /// What two records have to say of each other.
 pub struct Comparison {
-    /// TOTAL of A / TOTAL of B.
-    pub total: Option<Ratio>,
-    /// Step by step.
+    /// What the wholes are called, and A / B of each: `TOTAL`, or one of each leg.
+    pub totals: Vec<(String, Ratio)>,
+    /// Figure by figure.
     pub table: Table,
 }
 
-/// Compares the first legs; ratios are `a` / `b`.
+/// Compares all that both records have; ratios are `a` / `b`.
 ///
 /// # Errors
 /// Records of different work, or without counted runs.
@@ -20,16 +23,23 @@ pub fn compare(a: &Record, b: &Record) -> Result<Comparison, String> {
     let (Some(leg_a), Some(leg_b)) = (a.legs.first(), b.legs.first()) else {
         return Err("a record without a leg".to_string());
     };
-    let suite = crate::suite::speedtest1::SUITE.name;
-    if a.suite != suite || b.suite != suite {
-        return Err(format!("only records of {suite} can be compared step by step"));
-    }
-    if leg_a.counted().is_empty() || leg_b.counted().is_empty() {
+    let counts = |record: &Record| record.legs.iter().any(|leg| !leg.counted().is_empty());
+    if !counts(a) || !counts(b) {
         return Err("a record holds no run that counts".to_string());
     }
     if let Some(differing) = differing_work(a, b, leg_a, leg_b) {
         return Err(format!("the records are not of the same work: {differing}"));
     }
+    let (mut table, totals) = match Suite::named(&a.suite).filter(|suite| !(suite.legs)().is_empty()) {
+        Some(suite) => phases::compare(suite, a, b),
+        None => steps((a, leg_a), (b, leg_b)),
+    };
+    table.notes = notes(a, b, &totals);
+    Ok(Comparison { totals, table })
+}
+
+/// The timed lines of speedtest1, and TOTAL.
+fn steps((a, leg_a): (&Record, &Leg), (b, leg_b): (&Record, &Leg)) -> (Table, Vec<(String, Ratio)>) {
     let mut rows = Vec::new();
     for step in &leg_a.steps {
         let other = leg_b.step(&step.key).map(|step| leg_b.reported(step)).unwrap_or_default();
@@ -51,14 +61,17 @@ pub fn compare(a: &Record, b: &Record) -> Result<Comparison, String> {
         right("95 % interval"),
         left(""),
     ];
-    let table = Table { head: head(a, b), columns, rows, notes: notes(a, b, total.as_ref()) };
-    Ok(Comparison { total, table })
+    let totals = total.map(|total| ("TOTAL".to_string(), total)).into_iter().collect();
+    (Table { head: head(a, b), columns, rows, notes: Vec::new() }, totals)
 }
 
 /// Size, testsets and the names of shared steps must agree; versions, flags and hosts are what one compares.
 fn differing_work(a: &Record, b: &Record, leg_a: &Leg, leg_b: &Leg) -> Option<String> {
     if a.suite != b.suite {
         return Some(format!("suite {} and {}", a.suite, b.suite));
+    }
+    if leg_a.steps.is_empty() && leg_b.steps.is_empty() {
+        return phases::differing_work(a, b);
     }
     for name in ["size", "testset"] {
         if let (Some(x), Some(y)) = (a.parameters.get(name), b.parameters.get(name))
@@ -115,7 +128,7 @@ fn head(a: &Record, b: &Record) -> Vec<String> {
     vec![side("A", a), side("B", b)]
 }
 
-fn notes(a: &Record, b: &Record, total: Option<&Ratio>) -> Vec<String> {
+fn notes(a: &Record, b: &Record, totals: &[(String, Ratio)]) -> Vec<String> {
     let mut notes = Vec::new();
     for (name, record) in [("A", a), ("B", b)] {
         notes.extend(record.partial.as_ref().map(|reason| format!("{name} is partial: {reason}")));
@@ -128,16 +141,26 @@ fn notes(a: &Record, b: &Record, total: Option<&Ratio>) -> Vec<String> {
         "the runs were not interleaved: a drift of the machine between the records is not cancelled"
             .to_string(),
     );
-    notes.push(match total.and_then(|ratio| ratio.interval.map(|i| (ratio.value, i))) {
-        Some((value, i)) => format!(
-            "TOTAL: A / B is {value:.3}, 95 % interval {:.3} to {:.3}: {}",
-            i.low,
-            i.high,
-            word(i.low, i.high)
-        ),
-        None => {
-            "TOTAL: too few runs for an interval (5 are needed on a side that has more than one)".to_string()
-        }
-    });
+    if totals.is_empty() {
+        notes.push("there is no total to compare".to_string());
+    }
+    let (known, unknown): (Vec<_>, Vec<_>) = totals.iter().partition(|(_, ratio)| ratio.interval.is_some());
+    notes.extend(known.iter().filter_map(|(name, ratio)| total_line(name, ratio)));
+    if !unknown.is_empty() {
+        let names: Vec<&str> = unknown.iter().map(|(name, _)| name.as_str()).collect();
+        notes.push(format!(
+            "{}: too few runs for an interval (5 are needed on a side that has more than one)",
+            names.join(", ")
+        ));
+    }
     notes
 }
+
+fn total_line(name: &str, Ratio { value, interval }: &Ratio) -> Option<String> {
+    let Interval { low, high } = (*interval)?;
+    let word = word(low, high);
+    Some(format!("{name}: A / B is {value:.3}, 95 % interval {low:.3} to {high:.3}: {word}"))
+}
+
+#[cfg(test)]
+mod tests;

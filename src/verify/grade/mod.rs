@@ -1,6 +1,10 @@
 //! Whether a record is fit to be cited: condition by condition.
 
-use crate::record::{Answer, Leg, Origin, Record};
+mod phases;
+
+pub use phases::headline;
+
+use crate::record::{Answer, Leg, Origin, Record, Run};
 
 /// One condition of citation grade.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +29,12 @@ pub const MOST_PRESSURE: f64 = 0.05;
 /// The conditions of citation grade for a record.
 pub fn conditions(record: &Record) -> Vec<Condition> {
     let Some(leg) = record.legs.first() else { return Vec::new() };
+    if leg.steps.is_empty() && record.legs.iter().any(|leg| !leg.phases.is_empty()) {
+        let mut conditions = vec![measured_whole(record)];
+        conditions.extend(phases::conditions(record));
+        conditions.push(program(record));
+        return conditions;
+    }
     vec![
         measured_whole(record),
         pinned(record),
@@ -33,7 +43,7 @@ pub fn conditions(record: &Record) -> Vec<Condition> {
         total_adds_up(record),
         runs(leg),
         interval(leg),
-        quiet(leg),
+        quiet_of(&[leg], &[leg]),
         clock(leg),
         program(record),
     ]
@@ -122,20 +132,21 @@ fn interval(leg: &Leg) -> Condition {
     }
 }
 
-fn quiet(leg: &Leg) -> Condition {
+/// What was taken from `legs`, and how long tasks waited while `alone` ran, which wait for nobody of their own.
+fn quiet_of(legs: &[&Leg], alone: &[&Leg]) -> Condition {
     let what = "quiet machine";
-    let noises: Vec<_> =
-        leg.runs.iter().filter(|run| run.counts()).filter_map(|run| run.noise.as_ref()).collect();
-    if noises.is_empty() {
+    let (runs, waits) = (observed(legs), observed(alone));
+    if runs.is_empty() || waits.is_empty() {
         return Condition { what, met: None, detail: "the record does not say".to_string() };
     }
-    let wall: u64 = noises.iter().filter_map(|noise| noise.wall_ms).sum::<u64>().max(1);
-    let share = |sum: u64, unit: f64| sum as f64 / unit / wall as f64;
-    let steal = share(noises.iter().filter_map(|noise| noise.steal_ms).sum(), 1.0);
-    let pressure = share(noises.iter().filter_map(|noise| noise.cpu_pressure_us).sum(), 1000.0);
-    let throttled: u64 = noises.iter().filter_map(|noise| noise.throttle_events).sum();
+    let steal_ms = |run: &Run| run.noise.as_ref()?.steal_ms;
+    let waited_us = |run: &Run| run.noise.as_ref()?.cpu_pressure_us;
+    let steal = share(&runs, 1.0, steal_ms);
+    let pressure = share(&waits, 1000.0, waited_us);
+    let throttled: u64 = runs.iter().filter_map(|run| run.noise.as_ref()?.throttle_events).sum();
     let met = steal <= MOST_STEAL && pressure <= MOST_PRESSURE && throttled == 0;
-    let known = noises.iter().all(|noise| noise.steal_ms.is_some() && noise.cpu_pressure_us.is_some());
+    let known =
+        runs.iter().all(|run| steal_ms(run).is_some()) && waits.iter().all(|run| waited_us(run).is_some());
     let detail = format!(
         "steal {:.2} % (at most {:.1} %), waiting for a CPU {:.1} % (at most {:.0} %), throttled {throttled} times",
         steal * 100.0,
@@ -144,6 +155,18 @@ fn quiet(leg: &Leg) -> Condition {
         MOST_PRESSURE * 100.0
     );
     Condition { what, met: if met && !known { None } else { Some(met) }, detail }
+}
+
+/// Counted runs of which the record says what else the machine did.
+fn observed<'a>(legs: &[&'a Leg]) -> Vec<&'a Run> {
+    let counted = legs.iter().flat_map(|leg| leg.runs.iter().filter(|run| run.counts()));
+    counted.filter(|run| run.noise.is_some()).collect()
+}
+
+/// The share of a time, `unit` to the millisecond, in the length of the runs.
+fn share(runs: &[&Run], unit: f64, of: impl Fn(&Run) -> Option<u64>) -> f64 {
+    let wall: u64 = runs.iter().filter_map(|run| run.noise.as_ref()?.wall_ms).sum::<u64>().max(1);
+    runs.iter().filter_map(|run| of(run)).sum::<u64>() as f64 / unit / wall as f64
 }
 
 fn clock(leg: &Leg) -> Condition {

@@ -1,0 +1,164 @@
+//! From what a process tells to a record.
+
+use super::{Request, client_cores};
+use crate::command::speedtest1;
+use crate::driver::cgroup::MemoryGroup;
+use crate::driver::load::ServerUsage;
+use crate::environment::{Host, disk, noise};
+use crate::record::{
+    self, Answer, BuildFacts, Engine, Leg, Memory, Origin, Phase, PhaseSample, Record, Resources, Run, Storage,
+};
+use crate::suite::measure::{Exchange, Measure};
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+
+/// A record with its only leg, and nothing measured.
+pub fn new_record(request: &Request) -> Record {
+    let mut parameters = request.study.parameters();
+    if request.fresh_server {
+        parameters.insert("fresh_server".to_string(), true.into());
+    }
+    for (name, value) in [
+        ("sqld_args", (!request.server.arguments.is_empty()).then(|| request.server.arguments.join(" ").into())),
+        ("cpus", request.limits.cpus.map(Into::into)),
+        ("memory_limit", request.limits.memory_limit.map(Into::into)),
+    ] {
+        parameters.extend(value.map(|value| (name.to_string(), value)));
+    }
+    let folder = &request.server.folder;
+    Record {
+        suite: request.study.suite().to_string(),
+        program: speedtest1::program(),
+        origin: Origin::Measured,
+        started: Timestamp::now(),
+        finished: None,
+        partial: Some("under way, or ended by force".to_string()),
+        parameters,
+        plan: record::Plan { warmup: 0, runs: request.runs, max_runs: request.runs, ..record::Plan::default() },
+        host: Some(Host::capture(request.host_name)),
+        before: Some(noise::Snapshot::take()),
+        after: None,
+        storage: Some(Storage {
+            directory: folder.display().to_string(),
+            filesystem: disk::filesystem_of(folder),
+        }),
+        legs: vec![new_leg(request)],
+        probes: Vec::new(),
+    }
+}
+
+fn new_leg(request: &Request) -> Leg {
+    let program = &request.server.program;
+    let build = BuildFacts {
+        pinned: program.pinned,
+        origin: format!("{} ({})", program.path.display(), program.origin),
+        sources: BTreeMap::new(),
+        command: String::new(),
+        compiler: String::new(),
+        executable: program.sha256.clone(),
+    };
+    Leg {
+        name: request.study.streams().leg().to_string(),
+        engine: Engine {
+            name: "sqld".to_string(),
+            sqlite_version: None,
+            source_id: None,
+            build: Some(build),
+            compile_options: Vec::new(),
+        },
+        answer: Answer::NotChecked("no level has ended".to_string()),
+        runs: Vec::new(),
+        steps: Vec::new(),
+        phases: Vec::new(),
+        settings: BTreeMap::new(),
+        memory: None,
+    }
+}
+
+/// What the server says of itself.
+pub fn learn(
+    record: &mut Record,
+    _request: &Request,
+    build: String,
+    sqlite_version: String,
+    source_id: String,
+    settings: BTreeMap<String, String>,
+) {
+    let leg = &mut record.legs[0];
+    leg.engine.name = build;
+    leg.engine.sqlite_version = Some(sqlite_version);
+    leg.engine.source_id = Some(source_id);
+    leg.settings = settings;
+}
+
+/// Adds what a level has measured.
+pub fn keep(record: &mut Record, _request: &Request, number: u32, phase: &str, mut measure: Measure) {
+    let leg = &mut record.legs[0];
+    judge(leg, phase, &measure);
+    measure.exchange = measure.load.as_ref().and_then(|load| load.client_cpu_ns).map(|cpu| Exchange {
+        client_cpu_ns: Some(cpu),
+        round_trips: measure.operations + measure.busy,
+        ..Exchange::default()
+    });
+    let sample = PhaseSample { run: number, measure };
+    match leg.phases.iter_mut().find(|known| known.name == phase) {
+        Some(known) => known.samples.push(sample),
+        None => leg.phases.push(Phase { name: phase.to_string(), samples: vec![sample] }),
+    }
+}
+
+/// One wrong answer, or one lost write, of any level makes the leg's answers wrong, and stays.
+fn judge(leg: &mut Leg, phase: &str, measure: &Measure) {
+    if matches!(leg.answer, Answer::Wrong { .. }) {
+        return;
+    }
+    match measure.checks.iter().rfind(|check| !check.holds()) {
+        Some(check) => {
+            let found = format!("{phase}: {}: {}", check.what, check.found);
+            leg.answer = Answer::Wrong { found, expected: check.expected.clone() };
+        }
+        None => {
+            let levels = leg.phases.iter().map(|phase| phase.samples.len()).sum::<usize>() + 1;
+            leg.answer = Answer::Right(format!("every acknowledged write found, after {levels} levels"));
+        }
+    }
+}
+
+/// Resources of the server.
+pub fn resources(usage: ServerUsage) -> Resources {
+    Resources {
+        user_us: usage.user_us,
+        system_us: usage.system_us,
+        peak_memory_bytes: Some(usage.peak_memory_bytes),
+        ..Resources::default()
+    }
+}
+
+/// A client that uses more of a core than this may be what limits the rate.
+const BUSY_CLIENT: f64 = 0.3;
+
+/// Adds the run, with remarks on its levels.
+pub fn end(record: &mut Record, request: &Request, mut run: Run, group: Option<&MemoryGroup>) {
+    let leg = &mut record.legs[0];
+    for phase in &leg.phases {
+        for sample in phase.samples.iter().filter(|sample| sample.run == run.number) {
+            if let Some(cores) = client_cores(&sample.measure).filter(|cores| *cores > BUSY_CLIENT) {
+                run.flags.push(format!(
+                    "{}: each client used {:.0} % of a core, so that the clients may limit the rate",
+                    phase.name,
+                    cores * 100.0
+                ));
+            }
+        }
+    }
+    if let Some((group, limit_bytes)) = group.zip(request.limits.memory_limit) {
+        let usage = group.usage();
+        leg.memory = Some(Memory {
+            limit_bytes,
+            mechanism: group.mechanism().to_string(),
+            peak_bytes: usage.as_ref().and_then(|usage| usage.peak_bytes),
+            limit_hits: usage.as_ref().and_then(|usage| usage.limit_hits),
+        });
+    }
+    leg.runs.push(run);
+}

@@ -1,0 +1,233 @@
+//! One level: its clients, watched until they are done.
+
+use super::ledger::Sent;
+use super::sampler::{self, Sampler};
+use super::tally::Tally;
+use super::worker::{Interval, Shared, Worker};
+use super::{Event, probe};
+use crate::driver::sqld::{self, Server};
+use crate::suite::load::parameters::{Level, Plan, Until};
+use crate::suite::load::statements::Statements;
+use crate::suite::load::{Evidence, Kind, Load, Probe, Second};
+use crate::suite::measure::{Check, Measure};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// When no write was answered for so long, one is sent to see why.
+const SUSPICIOUS: Duration = Duration::from_secs(10);
+
+/// What a level needs to know of its surroundings.
+pub struct Setting<'a> {
+    /// All levels.
+    pub plan: &'a Plan,
+    /// Number of this one, from 0.
+    pub number: u64,
+    /// The server.
+    pub server: &'a Server,
+    /// Zero of the clock of the ledger.
+    pub epoch: Instant,
+    /// The key that the next insert takes.
+    pub next_id: i64,
+    /// Set from outside when the user wants it to end.
+    pub stop: &'a Arc<AtomicBool>,
+}
+
+/// What came of a level, its server not yet looked at.
+pub struct Ended {
+    /// All but the verdict.
+    pub measure: Measure,
+    /// Writes of all clients.
+    pub sent: Vec<Sent>,
+    /// The key that the next insert takes.
+    pub next_id: i64,
+    /// Whether the process of the server is gone.
+    pub died: bool,
+}
+
+/// Why a level is ended before its time.
+enum Cause {
+    Unanswered(Box<Evidence>),
+    Died,
+}
+
+/// Runs the clients of a level.
+pub fn run(setting: &Setting, level: &Level, tell: &mut dyn FnMut(&Event)) -> Ended {
+    // Its own wish to end, beside the user's: a level that hangs is ended, and the next one begins.
+    let stop = Arc::new(AtomicBool::new(false));
+    let begun = Instant::now();
+    let shared = Arc::new(Shared {
+        address: setting.server.address(),
+        streams: setting.plan.streams,
+        limits: probe::limits(&stop),
+        begun,
+        epoch: setting.epoch,
+        until: level.until,
+        rate: setting.plan.rate,
+        claimed: AtomicU64::new(0),
+        next_id: AtomicI64::new(setting.next_id),
+        last_write_ms: AtomicU64::new(0),
+        given_up: AtomicBool::new(false),
+    });
+    let intervals: Vec<Arc<Mutex<Interval>>> =
+        (0..level.clients).map(|_| Arc::new(Mutex::new(Interval::new()))).collect();
+    let client = |(number, interval): (u64, &Arc<Mutex<Interval>>)| {
+        let plan = setting.plan;
+        let statements = Statements::new(plan.seed, setting.number, number, plan.mix, plan.rows);
+        let worker = Worker::new(Arc::clone(&shared), statements, Arc::clone(interval));
+        thread::spawn(move || worker.run())
+    };
+    let workers: Vec<JoinHandle<(Tally, Vec<Sent>)>> = (0..).zip(&intervals).map(client).collect();
+
+    let mut watch = Watch { setting, shared: &shared, probing: None, series: Vec::new() };
+    let mut sampler = Sampler::new(begun, setting.server, intervals);
+    let cause = watch.until_done(&workers, &mut sampler, tell);
+    let mut tally = Tally::new();
+    let mut sent = Vec::new();
+    for worker in workers {
+        if let Ok((own, writes)) = worker.join() {
+            tally.add(own);
+            sent.extend(writes);
+        }
+    }
+    let elapsed = begun.elapsed();
+    watch.series.push(sampler.sample(setting.server));
+    let died = matches!(cause, Some(Cause::Died));
+    let evidence = match cause {
+        Some(Cause::Unanswered(evidence)) => Some(*evidence),
+        _ => None,
+    };
+    let next_id = shared.next_id.load(Ordering::Relaxed);
+    let measure = measure(setting.plan, level, elapsed, tally, watch.series, evidence);
+    Ended { measure, sent, next_id, died }
+}
+
+fn measure(
+    plan: &Plan,
+    level: &Level,
+    elapsed: Duration,
+    tally: Tally,
+    series: Vec<Second>,
+    evidence: Option<Evidence>,
+) -> Measure {
+    let mut outcomes = tally.outcomes.clone();
+    if let Until::Statements(quota) = level.until {
+        outcomes.abandoned = quota.saturating_sub(outcomes.total());
+    }
+    let mut errors: BTreeMap<String, u64> = outcomes.errors.clone();
+    for (class, count) in [("hung", outcomes.hung), ("dropped", outcomes.dropped)] {
+        if count > 0 {
+            errors.insert(class.to_string(), count);
+        }
+    }
+    let mut checks = vec![Check::new("wrong answers", 0, tally.wrong)];
+    checks.extend(tally.first_wrong.as_ref().map(|first| Check::new("the first of them", "none", first)));
+    Measure {
+        operations: outcomes.answered(),
+        elapsed_ns: elapsed.as_nanos() as u64,
+        slices: sampler::slices(&series),
+        latency: tally.latency(),
+        errors,
+        busy: tally.busy,
+        load: Some(Box::new(Load {
+            clients: level.clients,
+            due_per_second: plan.rate,
+            outcomes,
+            first_attempt: tally.first_attempt(),
+            kinds: tally.kinds(),
+            series,
+            client_cpu_ns: tally.cpu_ns,
+            evidence,
+            ..Load::default()
+        })),
+        checks,
+        ..Measure::default()
+    }
+}
+
+/// Looks at clients and server until the clients are done.
+struct Watch<'a> {
+    setting: &'a Setting<'a>,
+    shared: &'a Arc<Shared>,
+    /// A write on its way, and when the last one was answered before it.
+    probing: Option<(JoinHandle<Probe>, u64)>,
+    series: Vec<Second>,
+}
+
+impl Watch<'_> {
+    fn until_done<T>(
+        &mut self,
+        workers: &[JoinHandle<T>],
+        sampler: &mut Sampler,
+        tell: &mut dyn FnMut(&Event),
+    ) -> Option<Cause> {
+        let mut next = self.shared.begun + Duration::from_secs(1);
+        let mut cause = None;
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            thread::sleep(Duration::from_millis(20));
+            if self.setting.stop.load(Ordering::Relaxed) {
+                self.shared.limits.stop.store(true, Ordering::Relaxed);
+            }
+            if Instant::now() < next {
+                continue;
+            }
+            next += Duration::from_secs(1);
+            let second = sampler.sample(self.setting.server);
+            tell(&Event::Ticked { second: Box::new(second.clone()) });
+            self.series.push(second);
+            if cause.is_none() {
+                cause = self.cause();
+                if cause.is_some() {
+                    self.shared.given_up.store(true, Ordering::Relaxed);
+                    self.shared.limits.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+        cause
+    }
+
+    fn cause(&mut self) -> Option<Cause> {
+        if self.setting.server.usage().is_none() {
+            return Some(Cause::Died);
+        }
+        let now_ms = self.shared.begun.elapsed().as_millis() as u64;
+        let last_ms = self.shared.last_write_ms.load(Ordering::Relaxed);
+        match self.probing.take() {
+            Some((probe, before)) if probe.is_finished() => {
+                let probe = probe.join().unwrap_or_default();
+                // A write that was answered meanwhile says that the server was only slow.
+                (probe.failure.is_some() && last_ms == before)
+                    .then(|| Cause::Unanswered(Box::new(self.evidence(last_ms, now_ms, probe))))
+            }
+            Some(probing) => {
+                self.probing = Some(probing);
+                None
+            }
+            None if self.writes() && now_ms.saturating_sub(last_ms) > SUSPICIOUS.as_millis() as u64 => {
+                let (address, stop) = (self.setting.server.address(), Arc::clone(self.setting.stop));
+                self.probing = Some((thread::spawn(move || probe::write(&address, &stop)), last_ms));
+                None
+            }
+            None => None,
+        }
+    }
+
+    fn writes(&self) -> bool {
+        Kind::ALL.iter().any(|kind| kind.writes() && self.setting.plan.mix.share(*kind) > 0)
+    }
+
+    fn evidence(&self, last_write_ms: u64, detected_ms: u64, write_probe: Probe) -> Evidence {
+        let server = self.setting.server;
+        Evidence {
+            last_write_ms,
+            detected_ms,
+            write_probe,
+            thread_states: sqld::observe::thread_states(server.process()),
+            server_cores: self.series.last().and_then(|second| second.server_cores),
+            healthy: server.is_healthy(),
+            server_log: sqld::tail(&server.log()),
+        }
+    }
+}

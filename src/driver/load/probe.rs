@@ -1,0 +1,68 @@
+//! Whether a server still answers, and what it does when nobody asks.
+
+use super::DEADLINE_S;
+use crate::driver::hrana::{Address, Client, Failure, Limits};
+use crate::driver::sqld::{Server, observe};
+use crate::suite::load::statements::{read_probe, write_probe};
+use crate::suite::load::{After, Probe};
+use crate::suite::serverless::Protocol;
+use crate::suite::sql::Statement;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Limits of a connection of a measurement.
+pub fn limits(stop: &Arc<AtomicBool>) -> Limits {
+    Limits { reply: Duration::from_secs(DEADLINE_S), ..Limits::new(stop) }
+}
+
+/// Sends one write on a connection of its own.
+pub fn write(address: &Address, stop: &Arc<AtomicBool>) -> Probe {
+    probe(address, stop, &write_probe())
+}
+
+fn probe(address: &Address, stop: &Arc<AtomicBool>, statement: &Statement) -> Probe {
+    let begun = Instant::now();
+    let ask = || -> Result<(), Failure> {
+        let mut client = Client::connect(address, Protocol::Hrana3, &limits(stop))?;
+        let stream = client.open_stream()?;
+        client.execute(stream, statement).map(|_| ())
+    };
+    let failure = ask().err().map(|failure| failure.to_string());
+    Probe { took_ms: begun.elapsed().as_millis() as u64, failure }
+}
+
+/// Watches a server that nobody is connected to, then asks it for a row and for a write. `None` when the user wants it
+/// to end.
+pub fn after(server: &Server, idle: Duration, stop: &Arc<AtomicBool>) -> Option<After> {
+    let begun = Instant::now();
+    let before = server.usage();
+    while begun.elapsed() < idle {
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        thread::sleep(Duration::from_millis(100).min(idle));
+    }
+    let now = server.usage();
+    let idle = begun.elapsed();
+    let address = server.address();
+    let read_probe = probe(&address, stop, &read_probe());
+    let write_probe = write(&address, stop);
+    if stop.load(Ordering::Relaxed) {
+        return None;
+    }
+    Some(After {
+        read_probe,
+        write_probe,
+        idle_ms: idle.as_millis() as u64,
+        idle_cores: before.zip(now).map(|(before, now)| cores(&before, &now, idle)),
+        threads: now.map(|usage| usage.threads),
+        runnable_threads: now.map(|usage| usage.runnable),
+    })
+}
+
+/// CPU time over time.
+pub fn cores(before: &observe::Usage, now: &observe::Usage, elapsed: Duration) -> f64 {
+    now.cpu().saturating_sub(before.cpu()).as_secs_f64() / elapsed.as_secs_f64().max(1e-3)
+}

@@ -1,0 +1,184 @@
+//! The plan, level by level: a server, its rows, the clients, and what they leave.
+
+use super::ledger::Ledger;
+use super::level::{self, Ended};
+use super::{Event, Job, ServerUsage, probe};
+use crate::driver::hrana::{Client, Stream};
+use crate::driver::sqld::Server;
+use crate::suite::load::parameters::Level;
+use crate::suite::load::statements::{SCHEMA, seeding};
+use crate::suite::load::{After, Health, judge};
+use crate::suite::measure::Check;
+use crate::suite::serverless::Protocol;
+use crate::suite::sql::{Statement, Value};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Statements of a message that seeds.
+const BATCH: usize = 20;
+
+/// Carries out `job` and tells what happens.
+///
+/// # Errors
+/// What keeps it from its end; it has been told before.
+pub fn run(job: &Job, stop: &Arc<AtomicBool>, tell: &mut dyn FnMut(&Event)) -> Result<()> {
+    let result = carry_out(job, stop, tell);
+    if let Err(error) = &result {
+        tell(&Event::Failed { message: format!("{error:#}") });
+    }
+    result
+}
+
+/// A server and what its table must hold.
+struct Stand {
+    server: Server,
+    ledger: Ledger,
+    next_id: i64,
+    epoch: Instant,
+}
+
+fn carry_out(job: &Job, stop: &Arc<AtomicBool>, tell: &mut dyn FnMut(&Event)) -> Result<()> {
+    let mut stand = None;
+    for (number, level) in (0..).zip(&job.plan.levels) {
+        let mut current = match stand.take() {
+            Some(current) if !job.plan.fresh_server => current,
+            _ => seed(job, stop, tell)?,
+        };
+        tell(&Event::Began { phase: level.phase.clone() });
+        let setting = level::Setting {
+            plan: &job.plan,
+            number,
+            server: &current.server,
+            epoch: current.epoch,
+            next_id: current.next_id,
+            stop,
+        };
+        let ended = level::run(&setting, level, tell);
+        conclude(&mut current, level, ended, job, stop, tell)?;
+        if stop.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
+        stand = Some(current);
+    }
+    Ok(())
+}
+
+/// Starts a server and fills its table.
+fn seed(job: &Job, stop: &Arc<AtomicBool>, tell: &mut dyn FnMut(&Event)) -> Result<Stand> {
+    let server = Server::start_unless(stop, &job.server)?;
+    let (mut client, stream) = connect(&server, stop)?;
+    let build = server.build().unwrap_or_default().replace('\n', " ");
+    tell(&opened(&mut client, stream, build)?);
+    tell(&Event::Stage { text: format!("filling the table with {} rows", job.plan.rows) });
+    for sql in SCHEMA {
+        client.execute(stream, &Statement::new(sql, Vec::new()))?;
+    }
+    let mut statements = seeding(job.plan.seed, job.plan.rows).peekable();
+    while statements.peek().is_some() {
+        let mut batch = vec![Statement::new("BEGIN", Vec::new())];
+        batch.extend(statements.by_ref().take(BATCH));
+        batch.push(Statement::new("COMMIT", Vec::new()));
+        client.batch(stream, batch.iter()).context("filling the table")?;
+    }
+    let (ledger, next_id) = (Ledger::new(job.plan.rows), job.plan.rows as i64 + 1);
+    Ok(Stand { server, ledger, next_id, epoch: Instant::now() })
+}
+
+fn connect(server: &Server, stop: &Arc<AtomicBool>) -> Result<(Client, Stream)> {
+    let mut client = Client::connect(&server.address(), Protocol::Hrana3, &probe::limits(stop))?;
+    let stream = client.open_stream()?;
+    Ok((client, stream))
+}
+
+fn opened(client: &mut Client, stream: Stream, build: String) -> Result<Event> {
+    let mut ask = |sql: &'static str| -> Result<String> {
+        let rows = client.execute(stream, &Statement::new(sql, Vec::new()))?.answer.rows;
+        Ok(match rows.into_iter().flatten().next() {
+            Some(Value::Text(text)) => text,
+            Some(Value::Integer(number)) => number.to_string(),
+            other => bail!("{sql}: the server answers {other:?}"),
+        })
+    };
+    let mut settings = BTreeMap::new();
+    for name in ["journal_mode", "synchronous", "page_size", "busy_timeout"] {
+        let sql = match name {
+            "journal_mode" => "PRAGMA journal_mode",
+            "synchronous" => "PRAGMA synchronous",
+            "page_size" => "PRAGMA page_size",
+            _ => "PRAGMA busy_timeout",
+        };
+        // A server may refuse what it likes.
+        if let Ok(value) = ask(sql) {
+            settings.insert(name.to_string(), value);
+        }
+    }
+    Ok(Event::Opened {
+        build,
+        sqlite_version: ask("SELECT sqlite_version()")?,
+        source_id: ask("SELECT sqlite_source_id()")?,
+        settings,
+    })
+}
+
+/// Looks at the server that the clients have left, starts it again when it is dead or answers no write, checks that
+/// nothing is lost, and judges.
+fn conclude(
+    stand: &mut Stand,
+    level: &Level,
+    ended: Ended,
+    job: &Job,
+    stop: &Arc<AtomicBool>,
+    tell: &mut dyn FnMut(&Event),
+) -> Result<()> {
+    let Ended { mut measure, sent, next_id, died } = ended;
+    stand.next_id = next_id;
+    stand.ledger.add(sent);
+    let usage = stand.server.usage().map(|usage| ServerUsage {
+        user_us: usage.user.as_micros() as u64,
+        system_us: usage.system.as_micros() as u64,
+        peak_memory_bytes: usage.peak_memory_bytes,
+    });
+    let mut after = None;
+    if !died && !stop.load(Ordering::Relaxed) {
+        let idle = Duration::from_millis(job.idle_ms);
+        tell(&Event::Stage { text: format!("watching the server alone for {} s", idle.as_secs_f64()) });
+        after = probe::after(&stand.server, idle, stop);
+    }
+    let mut load = measure.load.take().unwrap_or_default();
+    let unanswered = load.evidence.is_some();
+    let mut judged = judge(&load.outcomes, &load.series, after.as_ref(), unanswered);
+    if died {
+        judged.reasons.insert(0, "the process of the server ended".to_string());
+    }
+    let mut checked = Ok(());
+    if !stop.load(Ordering::Relaxed) {
+        tell(&Event::Stage { text: "looking for every acknowledged write".to_string() });
+        if died || unanswered || judged.health == Health::Wedged {
+            stand.server.restart().context("the server, started again")?;
+            judged.reasons.push("the server was started again".to_string());
+        }
+        checked = checks(stand, stop).map(|checks| measure.checks.extend(checks));
+    }
+    (load.health, load.reasons) = (judged.health, judged.reasons);
+    load.after = after as Option<After>;
+    measure.load = Some(load);
+    let files = stand.server.files();
+    (measure.database_bytes, measure.wal_bytes) = (files.database_bytes, files.wal_bytes);
+    tell(&Event::Ended { phase: level.phase.clone(), measure: Box::new(measure), server: usage });
+    checked.context("checking what was written")
+}
+
+fn checks(stand: &Stand, stop: &Arc<AtomicBool>) -> Result<Vec<Check>> {
+    let (mut client, stream) = connect(&stand.server, stop)?;
+    let mut checks = stand.ledger.check(&mut client, stream)?;
+    let rows = client.execute(stream, &Statement::new("PRAGMA integrity_check", Vec::new()))?.answer.rows;
+    let found = match rows.first().and_then(|row| row.first()) {
+        Some(Value::Text(text)) => text.clone(),
+        other => format!("{other:?}"),
+    };
+    checks.push(Check::new("integrity_check", "ok", found));
+    Ok(checks)
+}

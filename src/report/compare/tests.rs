@@ -1,0 +1,71 @@
+//! Records with legs, side by side.
+
+use super::{Comparison, compare};
+use crate::record::Record;
+use crate::report::fixture::whole;
+use serde_json::json;
+
+/// The record, each of its times multiplied.
+fn times(mut record: Record, factor: u64) -> Record {
+    let samples = record.legs.iter_mut().flat_map(|leg| &mut leg.phases).flat_map(|phase| &mut phase.samples);
+    samples.for_each(|sample| sample.measure.elapsed_ns *= factor);
+    record
+}
+
+#[test]
+fn phases_are_compared_leg_by_leg() {
+    let Comparison { totals, table } = compare(&times(whole(5), 2), &whole(5)).unwrap();
+    assert_eq!(table.rows.len(), 5 * 16);
+    let row = table.rows.iter().find(|row| row[0] == "sqld/insert-1/time").unwrap();
+    assert_eq!(row[1..5], ["ms", "192", "96.0", "2.000"]);
+    assert_eq!(totals.len(), 5);
+    assert_eq!((totals[1].0.as_str(), totals[1].1.value), ("sqld/total/time", 2.0));
+    let notes = table.notes.join("\n");
+    assert!(notes.contains("sqld/total/time: A / B is 2.000, 95 % interval"), "{notes}");
+}
+
+#[test]
+fn few_runs_show_no_difference_and_say_so_once() {
+    let table = compare(&times(whole(2), 2), &whole(2)).unwrap().table;
+    assert_eq!(table.rows[0][6], "too few runs to tell");
+    assert_eq!(table.notes.iter().filter(|note| note.contains("too few runs")).count(), 1);
+}
+
+#[test]
+fn what_one_record_has_alone_is_named() {
+    let mut part = whole(5);
+    part.legs.truncate(1);
+    let table = compare(&part, &whole(5)).unwrap().table;
+    assert_eq!(table.rows.len(), 5 * 16);
+    assert_eq!(table.rows[16][6], "in one record only");
+}
+
+#[test]
+fn rates_are_faster_when_higher() {
+    let oltp = |factor| {
+        let mut record = times(whole(5), factor);
+        record.suite = "oltp".to_string();
+        for leg in &mut record.legs {
+            leg.phases.truncate(1);
+            leg.phases[0].name = "select-range".to_string();
+        }
+        record
+    };
+    let Comparison { totals, table } = compare(&oltp(1), &oltp(2)).unwrap();
+    assert_eq!(table.rows[1][..5], ["sqld/select-range/rate", "/s", "1042", "521", "2.000"]);
+    assert_eq!(table.rows[1][6], "A faster");
+    assert_eq!(totals, []);
+}
+
+#[test]
+fn other_work_is_not_compared() {
+    let mut seeded = whole(5);
+    seeded.parameters.insert("seed".to_string(), json!(2));
+    assert!(compare(&seeded, &whole(5)).err().unwrap().contains("--seed 2 and its default"));
+    let mut other = whole(5);
+    other.legs[1].runs.iter_mut().for_each(|run| run.work = Some("other".to_string()));
+    assert!(compare(&other, &whole(5)).err().unwrap().contains("other statements ran in leg sqld"));
+    let mut protocol = whole(5);
+    protocol.parameters.insert("protocol".to_string(), json!("hrana2"));
+    assert!(compare(&protocol, &whole(5)).is_ok());
+}

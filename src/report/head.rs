@@ -1,0 +1,110 @@
+//! The lines before the table of a record: engines, parameters, place, runs.
+
+use crate::record::{Answer, Engine, Leg, Origin, Record};
+
+/// All of them.
+pub fn head(record: &Record) -> Vec<String> {
+    let mut head = engines(record);
+    head.push(parameters(record));
+    if let Some(storage) = &record.storage {
+        let filesystem = storage
+            .filesystem
+            .as_ref()
+            .map_or("unknown".to_string(), |f| format!("{}, {}", f.kind, f.options));
+        head.push(format!("files in {} ({filesystem})", storage.directory));
+    }
+    if let Origin::Imported { file, lines } = &record.origin {
+        head.push(format!("read from {file}, lines {} to {}", lines.0, lines.1));
+    }
+    head.extend(grouped(record, runs));
+    head
+}
+
+/// All parameters, in a line.
+pub fn parameters(record: &Record) -> String {
+    let of = |(name, value)| format!("{name} {}", plain(value));
+    record.parameters.iter().map(of).collect::<Vec<_>>().join(" · ")
+}
+
+/// Each engine, after the legs that it ran, where there are several.
+pub fn engines(record: &Record) -> Vec<String> {
+    let mut lines = grouped(record, |leg| engine(&leg.engine));
+    lines.extend(grouped(record, |leg| build(&leg.engine)));
+    lines
+}
+
+/// What legs have to say, with the names of those that say the same, in the order of the legs. A leg may have
+/// nothing to say.
+pub fn groups(record: &Record, line: impl Fn(&Leg) -> String) -> Vec<(Vec<&str>, String)> {
+    let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
+    for leg in &record.legs {
+        let line = line(leg);
+        match groups.iter_mut().find(|(_, other)| *other == line) {
+            Some((legs, _)) => legs.push(&leg.name),
+            None => groups.push((vec![&leg.name], line)),
+        }
+    }
+    groups.retain(|(_, line)| !line.is_empty());
+    groups
+}
+
+/// As lines, which name legs where not all say the same.
+fn grouped(record: &Record, line: impl Fn(&Leg) -> String) -> Vec<String> {
+    let text = |(legs, line): (Vec<&str>, String)| match legs.len() == record.legs.len() {
+        true => line,
+        false => format!("{}: {line}", legs.join(", ")),
+    };
+    groups(record, line).into_iter().map(text).collect()
+}
+
+fn engine(engine: &Engine) -> String {
+    if is_no_sqlite(engine) {
+        return engine.name.clone();
+    }
+    let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".to_string());
+    let pin = match (&engine.build, engine.compile_options.is_empty()) {
+        (Some(build), _) if build.pinned => "pinned",
+        (Some(_), _) => "UNPINNED",
+        (None, true) => "build unknown",
+        (None, false) => "compile options in the record",
+    };
+    let (version, source) = (known(&engine.sqlite_version), known(&engine.source_id));
+    format!("{} · SQLite {version} ({source}) · {pin}", engine.name)
+}
+
+/// An echo, which has no version and no build. What was imported may lack them too, but is a speedtest1.
+fn is_no_sqlite(engine: &Engine) -> bool {
+    engine.name != crate::suite::speedtest1::SUITE.name
+        && engine.sqlite_version.is_none()
+        && engine.source_id.is_none()
+        && engine.build.is_none()
+}
+
+/// The compile command; of a program that came as it is, where it lay.
+fn build(engine: &Engine) -> String {
+    match &engine.build {
+        Some(build) if build.command.is_empty() => {
+            format!("{} · SHA-256 {}", build.origin, build.executable)
+        }
+        Some(build) => format!("{} · {}", build.command, build.compiler),
+        None => String::new(),
+    }
+}
+
+fn runs(leg: &Leg) -> String {
+    let warmups = leg.runs.iter().filter(|run| run.warmup).count();
+    format!("{} counted runs after {warmups} warm-up · {}", leg.counted().len(), answer(&leg.answer))
+}
+
+fn plain(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}
+
+fn answer(answer: &Answer) -> String {
+    match answer {
+        Answer::Right(hash) => format!("answers right ({hash})"),
+        Answer::Wrong { found, expected } => format!("ANSWERS WRONG ({found}, expected {expected})"),
+        Answer::Unknown(hash) => format!("answers not known for this work ({hash})"),
+        Answer::NotChecked(reason) => format!("answers not checked: {reason}"),
+    }
+}

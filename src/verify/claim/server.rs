@@ -1,0 +1,122 @@
+//! Claims about a server under the load of many clients.
+
+use super::super::measured::samples;
+use super::super::verdict::Verdict;
+use super::Bounds;
+use super::judge::{Judged, show};
+use crate::record::Record;
+use crate::stats::{Interval, Ratio, bootstrap, median};
+use crate::suite::load::Health;
+
+/// The states of a phase, run by run.
+type States<'a> = (&'a String, Vec<Health>);
+
+/// All runs of all phases must agree. A state that is not known is neither among those claimed nor another.
+pub(super) fn judge_health(
+    record: &Record,
+    leg: &str,
+    phases: &[String],
+    among: &[Health],
+) -> Result<Judged, Judged> {
+    let seen: Vec<States> = phases.iter().map(|phase| (phase, states(record, leg, phase))).collect();
+    let all: Vec<Health> = seen.iter().flat_map(|(_, states)| states).copied().collect();
+    if all.is_empty() {
+        return Err((Verdict::Missing, format!("the record has no run of {leg} with {}", phases.join(", "))));
+    }
+    let hits = all.iter().filter(|state| among.contains(state)).count();
+    let unknown = all.iter().filter(|state| **state == Health::Unknown).count();
+    let verdict = match hits {
+        _ if hits == all.len() => Verdict::Reproduced,
+        0 if unknown == 0 => Verdict::Differs,
+        _ => Verdict::NotComparable,
+    };
+    let seen: Vec<String> = seen.iter().filter(|(_, states)| !states.is_empty()).map(words).collect();
+    let among: Vec<&str> = among.iter().map(|state| state.name()).collect();
+    let reason = format!(
+        "in {hits} of {} runs: {}; claimed: {} in each",
+        all.len(),
+        seen.join("; "),
+        among.join(" or ")
+    );
+    Ok((verdict, reason))
+}
+
+fn states(record: &Record, leg: &str, phase: &str) -> Vec<Health> {
+    let samples = record.leg(leg).map(|leg| samples(leg, phase)).unwrap_or_default();
+    let state = |load: &crate::suite::load::Load| load.health;
+    samples.iter().map(|sample| sample.measure.load.as_deref().map_or(Health::Unknown, state)).collect()
+}
+
+fn words((phase, states): &States) -> String {
+    let states: Vec<&str> = states.iter().map(|state| state.name()).collect();
+    format!("{phase} {}", states.join(", "))
+}
+
+/// Slices below which a phase has no tenths.
+const FEWEST_SLICES: usize = 10;
+
+/// Work and seconds.
+type Slice = (f64, f64);
+
+/// With enough runs each gives one value. With fewer, the interval comes from the slices of both ends, at its worst.
+pub(super) fn judge_steady(
+    record: &Record,
+    leg: &str,
+    phase: &str,
+    bounds: Bounds,
+) -> Result<Judged, Judged> {
+    let samples = record.leg(leg).map(|leg| samples(leg, phase)).unwrap_or_default();
+    if samples.is_empty() {
+        return Err((Verdict::Missing, format!("the record has no sample of {leg}/{phase}")));
+    }
+    let (mut first, mut last, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for sample in samples {
+        let slices: Vec<Slice> =
+            sample.measure.slices_in_seconds().filter(|(_, seconds)| *seconds > 0.0).collect();
+        if slices.len() < FEWEST_SLICES {
+            let reason = format!(
+                "run {} has {} slices; {FEWEST_SLICES} are needed to speak of tenths",
+                sample.run,
+                slices.len()
+            );
+            return Err((Verdict::NotComparable, reason));
+        }
+        let tenth = slices.iter().map(|(_, seconds)| seconds).sum::<f64>() / 10.0;
+        let (begin, end) = (until(slices.iter(), tenth), until(slices.iter().rev(), tenth));
+        ratios.push(rate(&end) / rate(&begin));
+        first.extend(begin);
+        last.extend(end);
+    }
+    let found = median(&ratios).filter(|_| ratios.iter().all(|ratio| ratio.is_finite()));
+    let value = found.ok_or_else(|| {
+        (Verdict::NotComparable, "the first tenth brought no answer, so that there is no ratio".to_string())
+    })?;
+    let found = Ratio { value, interval: bootstrap::of_median(&ratios).or_else(|| at_worst(&last, &first)) };
+    let reason = format!(
+        "{leg}/{phase}: the rate of the last tenth over that of the first is {}; claimed: {bounds}",
+        show(&found)
+    );
+    Ok((bounds.judge(&found), reason))
+}
+
+/// As many slices as it takes to fill the time.
+fn until<'a>(slices: impl Iterator<Item = &'a Slice>, seconds: f64) -> Vec<Slice> {
+    let mut left = seconds;
+    let unfilled = |slice: &&Slice| {
+        let more = left > 1e-6;
+        left -= slice.1;
+        more
+    };
+    slices.take_while(unfilled).copied().collect()
+}
+
+fn rate(slices: &[Slice]) -> f64 {
+    let (work, seconds) = slices.iter().fold((0.0, 0.0), |sum, slice| (sum.0 + slice.0, sum.1 + slice.1));
+    work / seconds
+}
+
+fn at_worst(top: &[Slice], bottom: &[Slice]) -> Option<Interval> {
+    let (top, bottom) = (bootstrap::of_rate(top)?, bootstrap::of_rate(bottom)?);
+    let interval = Interval { low: top.low / bottom.high, high: top.high / bottom.low };
+    Some(interval).filter(|interval| interval.high.is_finite())
+}

@@ -1,0 +1,118 @@
+//! Records of less than was published.
+
+use super::load::{load, published};
+use super::reference;
+use crate::record::Record;
+use crate::verify::Verdict::{self, Missing, NotComparable, Reproduced};
+use crate::verify::comparison;
+use crate::verify::verdict::Report;
+use serde_json::{Value, json};
+
+fn report(record: &Record) -> Report {
+    comparison::judge(&reference(&format!("sqlitend-{}", record.suite)), record, false).unwrap()
+}
+
+/// A sweep over these phases, with a parameter that is not as published.
+fn sweep(phases: &[&str], parameter: &str, value: Value) -> Record {
+    let mut record = load("sweep", phases, 1, |phase, _| published("sweep", phase));
+    record.parameters.insert(parameter.to_string(), value);
+    record
+}
+
+fn figure(report: &Report, key: &str) -> (Verdict, String) {
+    let figure = report.figures.iter().find(|figure| figure.key == key).unwrap();
+    (figure.verdict, figure.reason.clone())
+}
+
+fn claim(report: &Report, id: &str) -> (Verdict, String) {
+    let claim = report.claims.iter().find(|claim| claim.subject.starts_with(&format!("{id}:"))).unwrap();
+    (claim.verdict, claim.reason.clone())
+}
+
+fn work(report: &Report, what: &str) -> (Option<bool>, String) {
+    let check = report.work.iter().find(|check| check.what == what).unwrap();
+    (check.same, check.detail.clone())
+}
+
+const NOT_RUN: &str = "not run (--clients)";
+
+#[test]
+fn levels_that_were_left_out() {
+    let report = report(&sweep(&["clients-4", "clients-16"], "clients", json!([4, 16])));
+    assert_eq!(work(&report, "--clients"), (None, "published 1,4,8,16,32,64, here 4,16".to_string()));
+    assert_eq!(figure(&report, "sqld/clients-4/rate").0, Reproduced);
+    assert_eq!(figure(&report, "sqld/clients-8/rate"), (NotComparable, NOT_RUN.to_string()));
+    assert_eq!(figure(&report, "sqld/clients-8/p95"), (NotComparable, NOT_RUN.to_string()));
+    assert_eq!(claim(&report, "falls-at-16").0, Reproduced);
+    assert_eq!(claim(&report, "flat-ceiling"), (NotComparable, format!("{NOT_RUN}: clients-1")));
+    assert_eq!(claim(&report, "no-failures"), (NotComparable, format!("{NOT_RUN}: clients-1, clients-8")));
+    assert_eq!(
+        claim(&report, "collapse-from-32"),
+        (NotComparable, format!("{NOT_RUN}: clients-32, clients-64"))
+    );
+    assert!(report.holds());
+}
+
+#[test]
+fn levels_that_were_not_reached_are_missing() {
+    let report = report(&sweep(&["clients-4"], "clients", json!([4, 16, 32])));
+    assert_eq!(figure(&report, "sqld/clients-16/rate").0, Missing);
+    assert_eq!(figure(&report, "sqld/clients-1/rate").0, NotComparable);
+    assert_eq!(claim(&report, "falls-at-16").0, Missing);
+    assert!(!report.holds());
+}
+
+#[test]
+fn one_level_has_no_shape() {
+    let report = report(&sweep(&["clients-4"], "clients", json!([4])));
+    let (verdict, reason) = figure(&report, "sqld/clients-4/rate");
+    assert_eq!(verdict, NotComparable);
+    assert!(reason.contains("alone in its group"), "{reason}");
+}
+
+#[test]
+fn shorter_levels_are_judged() {
+    let levels = ["clients-1", "clients-4", "clients-8", "clients-16", "clients-32", "clients-64"];
+    let report = report(&sweep(&levels, "seconds", json!(5)));
+    assert_eq!(work(&report, "--seconds"), (None, "published 35, here 5".to_string()));
+    assert_eq!(
+        figure(&report, "sqld/clients-4/operations"),
+        (NotComparable, "--seconds 5 instead of 35: another number of operations".to_string())
+    );
+    assert_eq!(figure(&report, "sqld/clients-4/rate").0, Reproduced);
+    for claim in &report.claims {
+        assert_eq!(claim.verdict, Reproduced, "{claim:?}");
+    }
+}
+
+#[test]
+fn other_work_stays_other_work() {
+    for (parameter, value) in [
+        ("rate", json!(1000.0)),
+        ("stream", json!("held")),
+        ("mix", json!("read-heavy")),
+        ("rows", json!(1000)),
+        ("seed", json!(2)),
+        ("fresh_server", json!(true)),
+    ] {
+        let report = report(&sweep(&["clients-4"], parameter, value));
+        assert_eq!(work(&report, &format!("--{parameter}")).0, Some(false));
+        let reason = format!("not the same work: --{parameter}");
+        assert!(report.figures.iter().all(|figure| figure.reason == reason), "{:?}", report.figures);
+        assert!(report.claims.iter().all(|claim| claim.reason == reason), "{:?}", report.claims);
+    }
+}
+
+#[test]
+fn a_million_of_another_scale_is_no_million() {
+    let mut record = load("million", &["million"], 1, |phase, _| published("million", phase));
+    record.parameters.insert("scale".to_string(), json!("1/100"));
+    let scaled = report(&record);
+    assert_eq!(work(&scaled, "--scale"), (None, "published 1/1, here scaled down to 1/100".to_string()));
+    let reason = "--scale 1/100 instead of 1/1: another number of operations";
+    assert_eq!(claim(&scaled, "exactly-a-million"), (NotComparable, reason.to_string()));
+    assert_eq!(claim(&scaled, "flat-to-the-end").0, Reproduced);
+    // Here the number of clients is the work.
+    record.parameters.insert("clients".to_string(), json!(8));
+    assert_eq!(work(&report(&record), "--clients"), (Some(false), "published 4, here 8".to_string()));
+}

@@ -1,0 +1,250 @@
+//! Claims about many clients and their server, and the references of both studies.
+
+use super::{key, leg, record, reference};
+use crate::record::{Phase, PhaseSample, Record};
+use crate::suite::Suite;
+use crate::suite::load::{Health, Load};
+use crate::suite::measure::{Latency, Measure};
+use crate::verify::Verdict::{self, Differs, Missing, NotComparable, Reproduced};
+use crate::verify::claim::Claim;
+use crate::verify::comparison;
+
+/// A record of a suite: a warm-up, then `runs` counted runs of these phases on the leg `sqld`.
+pub fn load(suite: &str, phases: &[&str], runs: u32, of: impl Fn(&str, u32) -> Measure) -> Record {
+    let mut leg = leg("sqld", runs, |_, _| 1.0);
+    let sample = |phase: &str, run| PhaseSample { run, measure: of(phase, run) };
+    let phase = |name: &&str| Phase {
+        name: name.to_string(),
+        samples: (1..=runs + 1).map(|run| sample(name, run)).collect(),
+    };
+    leg.phases = phases.iter().map(phase).collect();
+    let mut record = record(vec![leg]);
+    record.suite = suite.to_string();
+    record.parameters = reference(&format!("sqlitend-{suite}")).about.all_parameters().unwrap();
+    record
+}
+
+/// A phase that came through in this state.
+fn state(health: Health) -> Measure {
+    Measure { load: Some(Box::new(Load { health, ..Load::default() })), ..Measure::default() }
+}
+
+/// What was published of a phase, on a machine that is twice as fast; nothing published is a collapse.
+pub fn published(suite: &str, phase: &str) -> Measure {
+    let figures = reference(&format!("sqlitend-{suite}")).figures;
+    let of = |metric: &str| {
+        let wanted = key(&format!("sqld/{phase}/{metric}"));
+        figures.iter().find(|figure| figure.key == wanted).map_or(0.0, |figure| figure.value)
+    };
+    if of("rate") == 0.0 {
+        return state(Health::Wedged);
+    }
+    let (operations, ns) = (of("operations"), of("operations") / of("rate") / 2.0 * 1e9);
+    let half = |metric: &str| (of(metric).max(0.5) / 2.0 * 1e6) as u64;
+    let latency = Latency {
+        p50_ns: half("p50"),
+        p95_ns: half("p95"),
+        p99_ns: half("p99"),
+        max_ns: half("max"),
+        ..Latency::default()
+    };
+    Measure {
+        operations: operations as u64,
+        elapsed_ns: ns as u64,
+        slices: vec![(operations as u64 / 100, ns as u64 / 100); 100],
+        busy: of("busy") as u64,
+        latency,
+        ..state(Health::Clean)
+    }
+}
+
+#[track_caller]
+fn judged(record: &Record, test: &str) -> (Verdict, String) {
+    let claim: Claim = toml::from_str(&format!("id = 'c'\ntext = 'x'\n{test}")).unwrap();
+    claim.check(Suite::named(&record.suite).unwrap()).unwrap();
+    let judgement = claim.judge(record);
+    (judgement.verdict, judgement.reason)
+}
+
+#[test]
+fn what_was_published_is_reproduced() {
+    for (suite, phases) in [
+        (
+            "sweep",
+            &["clients-1", "clients-4", "clients-8", "clients-16", "clients-32", "clients-64"] as &[&str],
+        ),
+        ("million", &["million"]),
+    ] {
+        let record = load(suite, phases, 2, |phase, _| published(suite, phase));
+        let report = comparison::judge(&reference(&format!("sqlitend-{suite}")), &record, false).unwrap();
+        assert!(report.work.iter().all(|check| check.same != Some(false)), "{:?}", report.work);
+        for claim in &report.claims {
+            assert_eq!(claim.verdict, Reproduced, "{claim:?}");
+        }
+        for figure in &report.figures {
+            let expected = match figure.unit {
+                "/s" if suite == "sweep" => Reproduced,
+                _ => NotComparable,
+            };
+            assert_eq!(figure.verdict, expected, "{figure:?}");
+        }
+        assert!(report.holds());
+    }
+}
+
+#[test]
+fn a_lone_figure_is_no_shape() {
+    let record = load("million", &["million"], 1, |phase, _| published("million", phase));
+    for (strict, verdict, piece) in
+        [(false, NotComparable, "alone in its group"), (true, Differs, "absolute: 2.00")]
+    {
+        let report = comparison::judge(&reference("sqlitend-million"), &record, strict).unwrap();
+        let rate = report.figures.iter().find(|figure| figure.key == "sqld/million/rate").unwrap();
+        assert_eq!(rate.verdict, verdict, "{rate:?}");
+        assert!(rate.reason.contains(piece), "{rate:?}");
+    }
+}
+
+#[test]
+fn health_of_every_run() {
+    use Health::{Clean, Collapsed, Unknown, Wedged};
+    let claim = "kind = 'health'\nleg = 'sqld'\nphases = ['clients-32', 'clients-64']\n\
+                 among = ['collapsed', 'wedged']";
+    // The warm-up, which does not count, comes first.
+    let of = |states: [[Health; 3]; 2]| {
+        load("sweep", &["clients-32", "clients-64"], 2, |phase, run| {
+            state(states[usize::from(phase == "clients-64")][run as usize - 1])
+        })
+    };
+    let judged = |states| judged(&of(states), claim);
+    assert_eq!(
+        judged([[Clean, Wedged, Collapsed], [Clean, Wedged, Wedged]]),
+        (
+            Reproduced,
+            "in 4 of 4 runs: clients-32 wedged, collapsed; clients-64 wedged, wedged; \
+             claimed: collapsed or wedged in each"
+                .to_string()
+        )
+    );
+    let (verdict, reason) = judged([[Wedged, Wedged, Clean], [Wedged, Clean, Clean]]);
+    assert_eq!(verdict, NotComparable);
+    assert!(reason.starts_with("in 1 of 4 runs: clients-32 wedged, clean; clients-64 clean, clean"));
+    assert_eq!(judged([[Wedged, Clean, Clean], [Wedged, Clean, Clean]]).0, Differs);
+    // Unknown is neither the one nor the other.
+    assert_eq!(judged([[Wedged, Wedged, Unknown], [Wedged, Wedged, Wedged]]).0, NotComparable);
+    assert_eq!(judged([[Wedged, Unknown, Clean], [Wedged, Clean, Clean]]).0, NotComparable);
+}
+
+#[test]
+fn health_of_the_phases_that_there_are() {
+    let claim = "kind = 'health'\nleg = 'sqld'\nphases = ['clients-32', 'clients-64']\namong = ['wedged']";
+    let record = load("sweep", &["clients-32"], 1, |_, _| state(Health::Wedged));
+    let (verdict, reason) = judged(&record, claim);
+    assert_eq!(verdict, Reproduced);
+    assert!(reason.starts_with("in 1 of 1 runs: clients-32 wedged; claimed"), "{reason}");
+    let record = load("sweep", &["clients-16"], 1, |_, _| state(Health::Wedged));
+    assert_eq!(
+        judged(&record, claim),
+        (Missing, "the record has no run of sqld with clients-32, clients-64".to_string())
+    );
+    // A measure that says nothing of its server.
+    let record = load("sweep", &["clients-32"], 1, |_, _| Measure::default());
+    assert_eq!(judged(&record, claim).0, NotComparable);
+}
+
+const STEADY: &str = "kind = 'steady'\nleg = 'sqld'\nphase = 'million'\nat_least = 0.75";
+
+/// A million whose seconds answer so many statements each.
+fn seconds(runs: u32, of: impl Fn(usize, u32) -> u64, count: usize) -> Record {
+    load("million", &["million"], runs, |_, run| Measure {
+        slices: (0..count).map(|second| (of(second, run), 1_000_000_000)).collect(),
+        ..Measure::default()
+    })
+}
+
+#[test]
+fn steady_to_the_end() {
+    let wave = |second: usize| 1000 + 50 * (second as u64 % 3);
+    let (verdict, reason) = judged(&seconds(1, |second, _| wave(second), 100), STEADY);
+    assert_eq!(verdict, Reproduced);
+    assert!(reason.contains("over that of the first is 1.00 [0."), "{reason}");
+    let half = |second: usize, _| if second >= 90 { 500 } else { wave(second) };
+    let (verdict, reason) = judged(&seconds(1, half, 100), STEADY);
+    assert_eq!(verdict, Differs);
+    assert!(reason.contains("0.48 [") && reason.ends_with("claimed: at least 0.75"), "{reason}");
+    // One second of ten stands still: the interval crosses the bound.
+    let gap = |second: usize, _| if second == 97 { 0 } else { 900 };
+    assert_eq!(judged(&seconds(1, gap, 100), STEADY).0, NotComparable);
+    // Of five runs each gives one value.
+    let (verdict, reason) =
+        judged(&seconds(5, |second, run| if second < 90 { 100 } else { 80 + u64::from(run) }, 100), STEADY);
+    assert_eq!(verdict, Reproduced);
+    assert!(reason.contains("0.84 [0.82, 0.86]"), "{reason}");
+}
+
+#[test]
+fn tenths_are_of_time() {
+    // The last second is cut short; the tenth takes its 1.05 s from two more.
+    let slices = |_: &str, _| {
+        let mut slices = vec![(1000, 1_000_000_000); 10];
+        slices.push((100, 500_000_000));
+        Measure { slices, ..Measure::default() }
+    };
+    let (verdict, reason) = judged(&load("million", &["million"], 1, slices), STEADY);
+    assert_eq!(verdict, Differs);
+    assert!(reason.contains("0.73 (too few"), "{reason}");
+    for (record, piece) in [
+        (seconds(1, |_, _| 1000, 9), "run 2 has 9 slices; 10 are needed"),
+        (seconds(1, |second, _| second as u64, 10), "the first tenth brought no answer"),
+    ] {
+        let (verdict, reason) = judged(&record, STEADY);
+        assert_eq!(verdict, NotComparable);
+        assert!(reason.contains(piece), "{reason}");
+    }
+    let mut dead = seconds(5, |second, _| if second < 50 { 1000 } else { 0 }, 100);
+    assert_eq!(judged(&dead, STEADY).0, Differs);
+    dead.legs[0].phases.clear();
+    assert_eq!(judged(&dead, STEADY), (Missing, "the record has no sample of sqld/million".to_string()));
+}
+
+#[test]
+fn busy_that_surfaces() {
+    let failing = |phase: &str, run| {
+        let busy = u64::from(phase == "clients-8" && run == 2);
+        let errors = [("SQLITE_BUSY".to_string(), busy), ("hung".to_string(), 3)].into();
+        Measure { errors, busy: 40, ..published("sweep", phase) }
+    };
+    let record = load("sweep", &["clients-4", "clients-8"], 1, failing);
+    let each = |figures: &str| judged(&record, &format!("kind = 'each'\nfigures = [{figures}]\nat_most = 0"));
+    assert_eq!(each("'sqld/clients-4/busy-surfaced'").0, Reproduced);
+    assert_eq!(each("'sqld/clients-4/busy-surfaced', 'sqld/clients-8/busy-surfaced'").0, Differs);
+    assert_eq!(each("'sqld/clients-4/failures'").0, Differs);
+    let (verdict, reason) = judged(&record, "kind = 'value'\nquantity = 'busy-surfaced'\nequals = 0");
+    assert_eq!(verdict, Differs);
+    assert!(reason.starts_with("1 statements that failed because the server was busy"), "{reason}");
+    // A client that does not repeat counts each of them as a failure.
+    assert_eq!(
+        judged(&super::machine(1.0), "kind = 'bound'\nfigure = 'sqld/insert-1/busy-surfaced'\nat_most = 1").0,
+        Differs
+    );
+}
+
+#[test]
+fn claims_that_make_no_sense() {
+    let health = |phases: &str, among: &str| {
+        format!("kind = 'health'\nleg = 'sqld'\nphases = [{phases}]\namong = [{among}]")
+    };
+    for (test, reason) in [
+        (health("", "'clean'"), "at least one phase and one state are needed"),
+        (health("'clients-4'", ""), "at least one phase and one state are needed"),
+        (health("'clients-4'", "'clean', 'unknown'"), "`unknown` is no state"),
+        (health("'clients-0'", "'clean'"), "phase `clients-0` is none of clients-N"),
+        (STEADY.replace("million", "total"), "`total` has "),
+        (STEADY.replace("million", "clients-4").replace("sqld", "turso"), "leg `turso` is none of sqld, "),
+        (STEADY.replace("million", "clients-4").replace("at_least = 0.75", ""), "a steady rate needs"),
+    ] {
+        let claim: Claim = toml::from_str(&format!("id = 'c'\ntext = 'x'\n{test}")).unwrap();
+        let error = claim.check(Suite::named("sweep").unwrap()).unwrap_err();
+        assert!(error.contains(reason), "{test}: {error}");
+    }
+}
