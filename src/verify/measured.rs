@@ -2,7 +2,7 @@
 
 use super::figure::{FigureKey, Metric, WHOLE};
 use crate::record::{CLOCK_ERROR_MS, Leg, PhaseSample, Record, Step};
-use crate::stats::{Interval, Ratio, Summary, bootstrap};
+use crate::stats::{self, Interval, Ratio, Summary, bootstrap};
 use crate::suite::Suite;
 use crate::suite::measure::{Latency, Measure};
 
@@ -26,6 +26,11 @@ impl Values {
     pub fn estimate(&self) -> Option<(f64, Option<Interval>)> {
         let summary = Summary::of(&self.samples(), self.error)?;
         Some((summary.median, summary.interval.or(self.within)))
+    }
+
+    /// The value to show, for those who need no interval.
+    pub fn median(&self) -> Option<f64> {
+        stats::median(&self.samples())
     }
 
     /// Numbers of the runs, and their values.

@@ -79,7 +79,7 @@ fn keys(a: &Record, b: &Record, metric: Metric) -> Vec<FigureKey> {
 
 fn row(key: &FigureKey, metric: Metric, sides: &[Option<Values>; 2]) -> (Vec<String>, Option<Ratio>) {
     let text = |values: &Option<Values>| {
-        values.as_ref().and_then(Values::estimate).map_or(String::new(), |(value, _)| three_digits(value))
+        values.as_ref().and_then(Values::median).map_or(String::new(), three_digits)
     };
     let both = sides[0].as_ref().zip(sides[1].as_ref());
     let ratio = both.and_then(|(a, b)| measured::ratio_apart(a, b));

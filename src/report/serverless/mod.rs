@@ -8,11 +8,10 @@ mod tests;
 
 use super::table::{Column, Table, left, right, three_digits};
 use crate::record::Record;
-use crate::stats::Interval;
 use crate::stats::bootstrap::FEWEST_SAMPLES;
 use crate::suite::Suite;
 use crate::verify::figure::{FigureKey, Metric, WHOLE};
-use crate::verify::measured;
+use crate::verify::measured::{self, Values};
 use parts::{PARTS, Sides, Split};
 
 /// The legs with their headings.
@@ -44,10 +43,15 @@ fn steps(record: &Record) -> Vec<&'static str> {
     known.into_iter().filter(is_there).collect()
 }
 
-/// Median and interval of a figure.
-fn estimate(record: &Record, leg: &str, phase: &str, metric: Metric) -> Option<(f64, Option<Interval>)> {
+/// What each counted run has of a figure.
+fn values(record: &Record, leg: &str, phase: &str, metric: Metric) -> Option<Values> {
     let key = FigureKey::Phase { leg: leg.to_string(), phase: phase.to_string(), metric };
-    measured::cited(record, &key)?.estimate()
+    measured::cited(record, &key)
+}
+
+/// The median of a figure.
+fn median(record: &Record, leg: &str, phase: &str, metric: Metric) -> Option<f64> {
+    values(record, leg, phase, metric)?.median()
 }
 
 /// A time of a leg, and for some its ratio to the time when embedded.
@@ -82,21 +86,23 @@ fn costs(record: &Record) -> Table {
 }
 
 fn cost_row(record: &Record, step: &str, sides: &[Side]) -> Vec<String> {
-    let figure = |leg: &str, metric| estimate(record, leg, step, metric);
-    let statements = sides.iter().find_map(|side| figure(side.leg, Metric::Operations));
-    let mut row =
-        vec![step.to_string(), statements.map_or(String::new(), |(count, _)| format!("{count:.0}"))];
+    let text = |leg: &str, metric, digits: fn(f64) -> String| {
+        median(record, leg, step, metric).map_or(String::new(), digits)
+    };
+    let statements = sides.iter().find_map(|side| median(record, side.leg, step, Metric::Operations));
+    let mut row = vec![step.to_string(), statements.map_or(String::new(), |count| format!("{count:.0}"))];
     for side in sides {
-        row.push(figure(side.leg, Metric::Time).map_or(String::new(), |(ms, _)| three_digits(ms)));
-        if side.ratio {
-            let ratio = figure(side.leg, Metric::Ratio);
-            row.push(ratio.map_or(String::new(), |(value, _)| times(value)));
-            let interval = ratio.and_then(|(_, interval)| interval).filter(|_| side.interval);
-            let ends = interval.map_or(String::new(), |i| format!("{}–{}", times(i.low), times(i.high)));
-            row.extend(side.interval.then_some(ends));
-        }
+        row.push(text(side.leg, Metric::Time, three_digits));
+        row.extend(side.ratio.then(|| text(side.leg, Metric::Ratio, times)));
+        row.extend(side.interval.then(|| interval(record, side.leg, step)));
     }
     row
+}
+
+fn interval(record: &Record, leg: &str, step: &str) -> String {
+    let estimate = values(record, leg, step, Metric::Ratio).and_then(|values| values.estimate());
+    let interval = estimate.and_then(|(_, interval)| interval);
+    interval.map_or(String::new(), |i| format!("{}–{}", times(i.low), times(i.high)))
 }
 
 /// A ratio: `0.94`, `9.87`, `29.7`, `315`.

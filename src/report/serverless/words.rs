@@ -1,7 +1,7 @@
 //! What the figures come to, in sentences.
 
 use super::parts::{PARTS, Split};
-use super::{estimate, times};
+use super::times;
 use crate::record::{Leg, Record, Run};
 use crate::report::head::groups;
 use crate::report::table::{count, three_digits};
@@ -26,7 +26,7 @@ fn sentence(record: &Record, step: &str, label: &str, split: &Split) -> String {
     if let Some((ms, name)) = known.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
         sentence += &format!(", of which {name} {} ({:.0} %)", each(ms), ms / split.ms * 100.0);
     }
-    let ratio = |leg| estimate(record, leg, step, Metric::Ratio).map(|(ratio, _)| times(ratio));
+    let ratio = |leg| super::median(record, leg, step, Metric::Ratio).map(times);
     if let Some(own) = ratio("sqld") {
         sentence += &match (ratio("sqld-held"), ratio("sqld-batch")) {
             (Some(held), Some(batch)) => {
