@@ -51,6 +51,11 @@ pub enum Command {
     List(ListArgs),
     /// Say what would spoil a measurement on this machine, and what to do about it
     Doctor(DoctorArgs),
+    /// Explain what a measurement may meet
+    Explain {
+        /// What
+        what: Topic,
+    },
     /// Print the man page
     Man,
     /// Print a completion script
@@ -66,6 +71,13 @@ pub enum Command {
     /// Become another program that dies with its parent.
     #[command(hide = true)]
     Launch(LaunchArgs),
+}
+
+/// What can be explained.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Topic {
+    /// A server that answers no write any more
+    Wedge,
 }
 
 /// What can be run.

@@ -4,6 +4,7 @@ mod capture;
 mod cite;
 mod compare;
 mod doctor;
+mod explain;
 mod folders;
 mod generate;
 mod import;
@@ -71,6 +72,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::List(args)) => list::run(&args),
         Some(Command::Doctor(args)) => doctor::run(&args),
+        Some(Command::Explain { what }) => explain::run(what),
         Some(Command::Man) => generate::man(),
         Some(Command::Completions { shell }) => generate::completions(shell),
         Some(Command::Schema) => generate::schema(),

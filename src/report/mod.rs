@@ -5,6 +5,7 @@ pub mod compare;
 #[cfg(test)]
 mod fixture;
 mod head;
+pub mod load;
 pub mod record;
 mod serverless;
 pub mod table;

@@ -1,16 +1,17 @@
 //! The tables of a record: every testset and step, with intervals, and TOTAL; or every phase of its legs.
 
 use super::table::{Table, left, ms, percent, right, seconds};
-use super::{head, serverless};
+use super::{head, load, serverless};
 use crate::record::{CLOCK_ERROR_MS, Leg, Phase, Record, Run, clock_error_of_sum};
 use crate::stats::{self, Summary, summary};
-use crate::suite::measure::Measure;
+use crate::suite::{self, measure::Measure};
 
 /// The tables of a record; what there is to say before and after them stands in the first and the last.
 pub fn tables(record: &Record) -> Vec<Table> {
     let mut tables = match record.legs.first() {
         None => vec![Table { head: Vec::new(), columns: Vec::new(), rows: Vec::new(), notes: Vec::new() }],
         Some(_) if record.suite == crate::suite::serverless::SUITE.name => serverless::tables(record),
+        Some(_) if is_load(record) => vec![load::table(record)],
         Some(_) if record.legs.iter().any(|leg| !leg.phases.is_empty()) => vec![phases(record)],
         Some(leg) => vec![steps(leg)],
     };
@@ -21,6 +22,10 @@ pub fn tables(record: &Record) -> Vec<Table> {
         last.notes.extend(notes(record));
     }
     tables
+}
+
+fn is_load(record: &Record) -> bool {
+    [suite::load::SWEEP.name, suite::load::MILLION.name].contains(&record.suite.as_str())
 }
 
 /// The tables that explain a verdict, and stand before it: those of the suites with a server.

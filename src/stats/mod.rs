@@ -1,6 +1,7 @@
 //! Statistics of samples: pure functions of numbers, the same result each time.
 
 pub mod bootstrap;
+pub mod proportion;
 pub mod rank;
 pub mod ratio;
 pub mod summary;

@@ -35,7 +35,8 @@ impl Live {
             Study::Sweep(parameters) => Aim::Seconds(parameters.seconds),
             Study::Million(parameters) => Aim::Statements(parameters.scale.of(parameters.statements)),
         };
-        let run = if request.runs > 1 { format!("run {number} of {} · ", request.runs) } else { String::new() };
+        let run =
+            if request.runs > 1 { format!("run {number} of {} · ", request.runs) } else { String::new() };
         let lines = !request.quiet && progress.is_hidden();
         Live { progress, lines, run, aim, phase: String::new(), seconds: Vec::new() }
     }
@@ -91,7 +92,9 @@ impl Live {
         let sum = |pick: fn(&Second) -> u64| self.seconds.iter().map(pick).sum::<u64>();
         let all = sum(|second| second.completed);
         let left = match self.aim {
-            Aim::Seconds(seconds) => Duration::from_secs(seconds).saturating_sub(Duration::from_millis(at_ms)),
+            Aim::Seconds(seconds) => {
+                Duration::from_secs(seconds).saturating_sub(Duration::from_millis(at_ms))
+            }
             Aim::Statements(quota) => {
                 let mean = all as f64 * 1000.0 / at_ms.max(1) as f64;
                 Duration::from_secs_f64(quota.saturating_sub(all) as f64 / mean.max(0.1))

@@ -82,15 +82,14 @@ fn one_run(request: &Request, recording: &mut Recording, number: u32) -> Result<
     let mut live = Live::new(request, number);
     let (mut told, mut lines, mut saved) = (Told::default(), Lines::default(), Ok(()));
     let before = noise::Snapshot::take();
-    let outcome =
-        leg::start(&job, group.as_ref(), request.deadline, &request.interrupted, &mut |bytes| {
-            for event in lines.take::<Event>(bytes) {
-                let whole = take(event, request, recording, number, &mut told, &mut live);
-                if whole && saved.is_ok() {
-                    saved = recording.save();
-                }
+    let outcome = leg::start(&job, group.as_ref(), request.deadline, &request.interrupted, &mut |bytes| {
+        for event in lines.take::<Event>(bytes) {
+            let whole = take(event, request, recording, number, &mut told, &mut live);
+            if whole && saved.is_ok() {
+                saved = recording.save();
             }
-        });
+        }
+    });
     live.clear();
     let outcome = outcome?;
     let failure = failure(&outcome, &told);
@@ -99,7 +98,10 @@ fn one_run(request: &Request, recording: &mut Recording, number: u32) -> Result<
         warmup: false,
         // The levels that ended are whole; only without any of them there is nothing to count.
         rejected: failure.clone().filter(|_| told.levels == 0),
-        flags: failure.iter().map(|why| format!("ended early, after {} levels: {why}", told.levels)).collect(),
+        flags: failure
+            .iter()
+            .map(|why| format!("ended early, after {} levels: {why}", told.levels))
+            .collect(),
         total_ms: None,
         wall_ns: Some(outcome.wall.as_nanos() as u64),
         resources: told.usage.map(samples::resources),
@@ -148,7 +150,9 @@ fn failure(outcome: &Outcome, told: &Told) -> Option<String> {
         Ending::Deadline => Some("stopped at the deadline".to_string()),
         Ending::Signalled(signal) => Some(format!("killed by signal {signal}")),
         Ending::Exited(0) => told.failed.clone(),
-        Ending::Exited(status) => Some(told.failed.clone().unwrap_or(format!("exit status {status}: {said}"))),
+        Ending::Exited(status) => {
+            Some(told.failed.clone().unwrap_or(format!("exit status {status}: {said}")))
+        }
     }
 }
 

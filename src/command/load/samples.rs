@@ -6,7 +6,8 @@ use crate::driver::cgroup::MemoryGroup;
 use crate::driver::load::ServerUsage;
 use crate::environment::{Host, disk, noise};
 use crate::record::{
-    self, Answer, BuildFacts, Engine, Leg, Memory, Origin, Phase, PhaseSample, Record, Resources, Run, Storage,
+    self, Answer, BuildFacts, Engine, Leg, Memory, Origin, Phase, PhaseSample, Record, Resources, Run,
+    Storage,
 };
 use crate::suite::measure::{Exchange, Measure};
 use jiff::Timestamp;
@@ -19,7 +20,10 @@ pub fn new_record(request: &Request) -> Record {
         parameters.insert("fresh_server".to_string(), true.into());
     }
     for (name, value) in [
-        ("sqld_args", (!request.server.arguments.is_empty()).then(|| request.server.arguments.join(" ").into())),
+        (
+            "sqld_args",
+            (!request.server.arguments.is_empty()).then(|| request.server.arguments.join(" ").into()),
+        ),
         ("cpus", request.limits.cpus.map(Into::into)),
         ("memory_limit", request.limits.memory_limit.map(Into::into)),
     ] {
@@ -34,7 +38,12 @@ pub fn new_record(request: &Request) -> Record {
         finished: None,
         partial: Some("under way, or ended by force".to_string()),
         parameters,
-        plan: record::Plan { warmup: 0, runs: request.runs, max_runs: request.runs, ..record::Plan::default() },
+        plan: record::Plan {
+            warmup: 0,
+            runs: request.runs,
+            max_runs: request.runs,
+            ..record::Plan::default()
+        },
         host: Some(Host::capture(request.host_name)),
         before: Some(noise::Snapshot::take()),
         after: None,

@@ -200,11 +200,12 @@ impl Session<'_> {
         let mut told = Told::default();
         let progress = &mut self.progress;
         let request = self.request;
-        let outcome = leg::start(&job, group.as_ref(), request.deadline, request.interrupted, &mut |bytes| {
-            if told.take(bytes, progress) {
-                told.memory = group.as_ref().and_then(MemoryGroup::usage).or(told.memory.take());
-            }
-        })?;
+        let outcome =
+            leg::start(&job, group.as_ref(), request.deadline, request.interrupted, &mut |bytes| {
+                if told.take(bytes, progress) {
+                    told.memory = group.as_ref().and_then(MemoryGroup::usage).or(told.memory.take());
+                }
+            })?;
         let noise = noise::Interval::between(&before, &noise::Snapshot::take());
         told.memory = group.as_ref().and_then(MemoryGroup::usage).or(told.memory.take());
         if told.measures.iter().any(|(phase, _)| *phase == oltp::Phase::BulkInsert) {

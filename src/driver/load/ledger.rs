@@ -57,7 +57,9 @@ impl Ledger {
             let Some(last) = page.last() else { break };
             after = match last.first() {
                 Some(Value::Integer(id)) if *id > after => *id,
-                other => return Err(Failure::Protocol(format!("rows in another order than asked: {other:?}"))),
+                other => {
+                    return Err(Failure::Protocol(format!("rows in another order than asked: {other:?}")));
+                }
             };
             for row in page {
                 if let [Value::Integer(id), Value::Integer(writer)] = row[..] {
@@ -83,16 +85,19 @@ impl Ledger {
         for id in (1..=self.rows as i64).filter(|id| !self.by_row.contains_key(id)) {
             match found.get(&id) {
                 Some(0) => {}
-                Some(writer) => fault(|f| &mut f.foreign, format!("row {id}: written by {writer}, whom nobody sent")),
+                Some(writer) => {
+                    fault(|f| &mut f.foreign, format!("row {id}: written by {writer}, whom nobody sent"))
+                }
                 None => fault(|f| &mut f.lost, format!("row {id} of the seeding is not there")),
             }
         }
         for (id, sent) in &self.by_row {
             match judge(sent, *id <= self.rows as i64, found.get(id).copied()) {
                 Row::Right => {}
-                Row::Lost(writer) => {
-                    fault(|f| &mut f.lost, format!("row {id}: write {writer} was acknowledged; found {:?}", found.get(id)))
-                }
+                Row::Lost(writer) => fault(
+                    |f| &mut f.lost,
+                    format!("row {id}: write {writer} was acknowledged; found {:?}", found.get(id)),
+                ),
                 Row::Foreign => fault(|f| &mut f.foreign, format!("row {id}: found {:?}", found.get(id))),
             }
         }

@@ -34,12 +34,7 @@ pub struct Job {
 #[allow(missing_docs)]
 pub enum Event {
     /// The server is up.
-    Opened {
-        build: String,
-        sqlite_version: String,
-        source_id: String,
-        settings: BTreeMap<String, String>,
-    },
+    Opened { build: String, sqlite_version: String, source_id: String, settings: BTreeMap<String, String> },
     /// Something that takes a while has begun: seeding, watching, checking.
     Stage { text: String },
     /// The clients of a level have begun.

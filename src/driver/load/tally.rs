@@ -152,7 +152,10 @@ mod tests {
         }
         let all = &tally.outcomes;
         assert_eq!((all.ok, all.ok_after_busy, all.stalled, all.hung, all.dropped), (1, 1, 1, 1, 2));
-        assert_eq!((all.total(), all.errors["SQLITE_BUSY"], all.errors["PROTOCOL"]), (cases.len() as u64, 1, 1));
+        assert_eq!(
+            (all.total(), all.errors["SQLITE_BUSY"], all.errors["PROTOCOL"]),
+            (cases.len() as u64, 1, 1)
+        );
         assert_eq!((tally.busy, tally.kinds()["update"].operations), (104, 3));
         let mut both = Tally::new();
         both.add(tally);

@@ -50,7 +50,8 @@ impl Shared {
         if self.limits.stop.load(Ordering::Relaxed) {
             return None;
         }
-        let due_at = |number: u64| self.rate.map(|rate| self.begun + Duration::from_secs_f64(number as f64 / rate));
+        let due_at =
+            |number: u64| self.rate.map(|rate| self.begun + Duration::from_secs_f64(number as f64 / rate));
         match self.until {
             Until::Statements(quota) => {
                 let number = self.claimed.fetch_add(1, Ordering::Relaxed);

@@ -30,7 +30,8 @@ pub fn run(
     steps: &mut dyn FnMut(&mut dyn Side, &mut LegRun) -> Result<()>,
 ) -> Result<()> {
     let limits = Limits::new(&setting.stop);
-    let mut client = Client::connect(address, setting.protocol, &limits).with_context(|| address.to_string())?;
+    let mut client =
+        Client::connect(address, setting.protocol, &limits).with_context(|| address.to_string())?;
     let stream = client.open_stream()?;
     let facts = facts(&mut client, stream, address);
     run.facts = Some(match (&setting.target, &facts) {

@@ -69,7 +69,7 @@ pub fn judge(outcomes: &Outcomes, series: &[Second], after: Option<&After>, unan
     if outcomes.stalled > 0 {
         reasons.push(format!("{} statements took more than a second", outcomes.stalled));
     }
-    let silent = series.iter().filter(|second| second.completed == 0).count();
+    let silent = silent_seconds(series);
     if silent > 0 {
         reasons.push(format!("{silent} s without an answer"));
     }
@@ -94,13 +94,20 @@ pub fn judge(outcomes: &Outcomes, series: &[Second], after: Option<&After>, unan
     Judged { health, reasons }
 }
 
+/// Seconds without an answer; the last of a level may be cut short.
+fn silent_seconds(series: &[Second]) -> usize {
+    let begins = std::iter::once(0).chain(series.iter().map(|second| second.at_ms));
+    let whole = |(begin, second): &(u64, &Second)| second.at_ms - begin >= 900;
+    begins.zip(series).filter(whole).filter(|(_, second)| second.completed == 0).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::suite::load::Probe;
 
-    fn second(completed: u64) -> Second {
-        Second { completed, ..Second::default() }
+    fn second(at_ms: u64, completed: u64) -> Second {
+        Second { at_ms, completed, ..Second::default() }
     }
 
     #[test]
@@ -114,14 +121,14 @@ mod tests {
         let health = |outcomes: &Outcomes, series: &[Second], after: Option<&After>| {
             judge(outcomes, series, after, false).health
         };
-        assert_eq!(health(&fine, &[second(50)], Some(&well)), Health::Clean);
-        assert_eq!(health(&fine, &[second(50), second(0)], Some(&well)), Health::Stalled);
-        assert_eq!(health(&stalled, &[second(50)], Some(&well)), Health::Stalled);
-        assert_eq!(health(&hung, &[second(50)], Some(&well)), Health::Collapsed);
-        assert_eq!(health(&hung, &[second(50)], Some(&dead)), Health::Wedged);
-        assert_eq!(health(&fine, &[second(50)], None), Health::Unknown);
+        assert_eq!(health(&fine, &[second(1000, 50), second(1200, 0)], Some(&well)), Health::Clean);
+        assert_eq!(health(&fine, &[second(1000, 50), second(2000, 0)], Some(&well)), Health::Stalled);
+        assert_eq!(health(&stalled, &[second(1000, 50), second(1200, 0)], Some(&well)), Health::Stalled);
+        assert_eq!(health(&hung, &[second(1000, 50), second(1200, 0)], Some(&well)), Health::Collapsed);
+        assert_eq!(health(&hung, &[second(1000, 50), second(1200, 0)], Some(&dead)), Health::Wedged);
+        assert_eq!(health(&fine, &[second(1000, 50), second(1200, 0)], None), Health::Unknown);
         assert_eq!(judge(&hung, &[], None, true).health, Health::Wedged);
-        let reasons = judge(&hung, &[second(0)], Some(&dead), false).reasons.join("; ");
+        let reasons = judge(&hung, &[second(1001, 0)], Some(&dead), false).reasons.join("; ");
         for piece in
             ["2 statements without a reply", "1 s without", "a single write fails", "100 % of a core"]
         {

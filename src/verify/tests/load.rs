@@ -51,7 +51,7 @@ pub fn published(suite: &str, phase: &str) -> Measure {
     Measure {
         operations: operations as u64,
         elapsed_ns: ns as u64,
-        slices: vec![(operations as u64 / 100, ns as u64 / 100); 100],
+        slices: vec![(operations as u64 / 20, ns as u64 / 20); 20],
         busy: of("busy") as u64,
         latency,
         ..state(Health::Clean)

@@ -1,0 +1,161 @@
+//! Clients on a server: level by level, and what became of the server.
+
+pub mod wedge;
+
+use super::table::{Table, count, left, right};
+use crate::record::{Leg, Phase, PhaseSample, Record};
+use crate::stats::proportion;
+use crate::suite::load::{Health, Load};
+use crate::suite::measure::Measure;
+
+/// The table of all levels.
+pub fn table(record: &Record) -> Table {
+    let mut rows = Vec::new();
+    for leg in &record.legs {
+        rows.push(vec![leg.name.clone()]);
+        let several = leg.runs.len() > 1;
+        for phase in &leg.phases {
+            rows.extend(phase.samples.iter().filter_map(|sample| row(phase, sample, several)));
+        }
+    }
+    let columns = vec![
+        left("level"),
+        right("answered"),
+        right("per second"),
+        right("p50 ms"),
+        right("p95"),
+        right("p99"),
+        right("max"),
+        right("first p99"),
+        right("BUSY"),
+        right("failed"),
+        right("server cores"),
+        right("client µs"),
+        left("health"),
+    ];
+    Table { head: Vec::new(), columns, rows, notes: record.legs.iter().flat_map(notes).collect() }
+}
+
+fn row(phase: &Phase, sample: &PhaseSample, several: bool) -> Option<Vec<String>> {
+    let measure = &sample.measure;
+    let load = measure.load.as_ref()?;
+    let ms = |ns: u64| format!("{:.2}", ns as f64 / 1e6);
+    let latency = &measure.latency;
+    let name =
+        if several { format!("  {} run {}", phase.name, sample.run) } else { format!("  {}", phase.name) };
+    Some(vec![
+        name,
+        count(measure.operations),
+        measure.rate().map_or(String::new(), |rate| format!("{rate:.0}")),
+        ms(latency.p50_ns),
+        ms(latency.p95_ns),
+        ms(latency.p99_ns),
+        ms(latency.max_ns),
+        ms(load.first_attempt.p99_ns),
+        count(measure.busy),
+        count(load.outcomes.failed()),
+        mean_cores(load).map_or(String::new(), |cores| format!("{cores:.2}")),
+        client_us(measure).map_or(String::new(), |us| format!("{us:.1}")),
+        load.health.to_string(),
+    ])
+}
+
+fn mean_cores(load: &Load) -> Option<f64> {
+    let cores: Vec<f64> = load.series.iter().filter_map(|second| second.server_cores).collect();
+    (!cores.is_empty()).then(|| cores.iter().sum::<f64>() / cores.len() as f64)
+}
+
+/// CPU time of the clients for each statement sent, µs.
+fn client_us(measure: &Measure) -> Option<f64> {
+    let load = measure.load.as_ref()?;
+    let sent = load.outcomes.total() - load.outcomes.abandoned;
+    (sent > 0).then(|| load.client_cpu_ns.map(|ns| ns as f64 / 1000.0 / sent as f64))?
+}
+
+fn notes(leg: &Leg) -> Vec<String> {
+    let mut notes = Vec::new();
+    for phase in &leg.phases {
+        for sample in &phase.samples {
+            let Some(load) = &sample.measure.load else { continue };
+            let name = match leg.runs.len() {
+                0 | 1 => phase.name.clone(),
+                _ => format!("{} run {}", phase.name, sample.run),
+            };
+            notes.extend(level(&name, &sample.measure, load));
+        }
+        notes.extend(frequency(phase));
+    }
+    let open =
+        leg.phases.iter().flat_map(|p| &p.samples).find_map(|s| s.measure.load.as_ref()?.due_per_second);
+    notes.extend(open.map(|rate| {
+        format!(
+            "open loop: {rate} statements a second were due, and latencies count from then; they are not comparable \
+             with those of clients that wait for each answer"
+        )
+    }));
+    notes
+}
+
+fn level(name: &str, measure: &Measure, load: &Load) -> Vec<String> {
+    let mut notes = Vec::new();
+    if load.health != Health::Clean {
+        notes.push(format!("{name}: {}: {}", load.health, load.reasons.join("; ")));
+    }
+    if load.outcomes.abandoned > 0 {
+        notes.push(format!(
+            "{name}: {} statements of the quota were never sent",
+            count(load.outcomes.abandoned)
+        ));
+    }
+    if let Some(evidence) = &load.evidence {
+        let states: Vec<String> =
+            evidence.thread_states.iter().map(|(state, count)| format!("{count} {state}")).collect();
+        notes.push(format!(
+            "{name}: the last write was answered after {:.1} s, and {:.1} s later it was certain that none is any more; \
+             /health {}; threads {}",
+            evidence.last_write_ms as f64 / 1000.0,
+            evidence.detected_ms.saturating_sub(evidence.last_write_ms) as f64 / 1000.0,
+            if evidence.healthy { "says 200 all the same" } else { "is silent, too" },
+            states.join(", ")
+        ));
+    }
+    let whole: Vec<u64> =
+        measure.slices.iter().filter(|(_, ns)| *ns >= 900_000_000).map(|(n, _)| *n).collect();
+    if whole.len() >= 60
+        && let (Some(least), Some(most)) = (whole.iter().min(), whole.iter().max())
+    {
+        notes.push(format!(
+            "{name}: {} to {} answers in each of {} s",
+            count(*least),
+            count(*most),
+            whole.len()
+        ));
+    }
+    notes
+}
+
+/// How often a level that ran several times wedged.
+fn frequency(phase: &Phase) -> Option<String> {
+    let healths: Vec<Health> =
+        phase.samples.iter().filter_map(|sample| Some(sample.measure.load.as_ref()?.health)).collect();
+    if healths.len() < 2 {
+        return None;
+    }
+    let of = |health: Health| healths.iter().filter(|other| **other == health).count();
+    let interval = proportion::wilson(of(Health::Wedged), healths.len())?;
+    let counts: Vec<String> =
+        [Health::Clean, Health::Stalled, Health::Collapsed, Health::Wedged, Health::Unknown]
+            .into_iter()
+            .filter(|health| of(*health) > 0)
+            .map(|health| format!("{} {health}", of(health)))
+            .collect();
+    Some(format!(
+        "{}: {} of {} runs; wedged in {:.0} % [{:.0}, {:.0}] of all",
+        phase.name,
+        counts.join(", "),
+        healths.len(),
+        100.0 * of(Health::Wedged) as f64 / healths.len() as f64,
+        interval.low * 100.0,
+        interval.high * 100.0
+    ))
+}
