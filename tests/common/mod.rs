@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses a part
 
 pub mod oltp;
+pub mod sqld;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
