@@ -129,7 +129,7 @@ fn judge(leg: &mut Leg, name: LegName, steps: &[(&str, crate::suite::measure::Me
     let checks =
         || steps.iter().flat_map(|(step, measure)| measure.checks.iter().map(move |check| (step, check)));
     // The check after the count of wrong answers shows the first of them.
-    if let Some((step, check)) = checks().filter(|(_, check)| !check.holds()).last() {
+    if let Some((step, check)) = checks().rfind(|(_, check)| !check.holds()) {
         let found = format!("{step}: {}: {}", check.what, check.found);
         leg.answer = Answer::Wrong { found, expected: check.expected.clone() };
     } else if checks().count() > 0 {

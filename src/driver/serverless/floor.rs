@@ -102,18 +102,17 @@ pub(super) fn run(
     steps: &mut dyn FnMut(&mut dyn Side) -> Result<()>,
 ) -> Result<()> {
     let echo = Echo::start()?;
-    let mut floor =
-        Floor { caller: echo.connect()?, exchanges: exchanges.to_vec().into_iter(), stop: Arc::clone(stop) };
+    let mut floor = Floor { caller: echo.connect()?, exchanges: exchanges.iter(), stop: Arc::clone(stop) };
     steps(&mut floor)
 }
 
-struct Floor {
+struct Floor<'a> {
     caller: Caller,
-    exchanges: std::vec::IntoIter<Exchange>,
+    exchanges: std::slice::Iter<'a, Exchange>,
     stop: Arc<AtomicBool>,
 }
 
-impl Side for Floor {
+impl Side for Floor<'_> {
     /// One round trip a statement, of the mean length; there is nothing to answer, so what must be answered is given.
     fn run<'s>(&mut self, step: &'s Step, meter: &mut Meter) -> Result<Vec<Ran<'s>>, String> {
         let exchange = self.exchanges.next().ok_or("no exchange to imitate")?;

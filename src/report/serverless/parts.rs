@@ -96,7 +96,7 @@ impl<'a> Sides<'a> {
     }
 
     /// Why parts are missing, and what the others are.
-    pub fn notes(&self, whole: &[Split]) -> Vec<String> {
+    pub fn notes(&self, rows: &[Split]) -> Vec<String> {
         let mut notes = Vec::new();
         for (leg, name, parts) in [
             (self.held, "sqld-held", "what streams cost is not known, nor is the rest"),
@@ -106,14 +106,27 @@ impl<'a> Sides<'a> {
                 notes.push(format!("without the leg {name} {parts}"));
             }
         }
-        if whole.iter().any(|split| split.parts[1].is_none()) {
+        if rows.iter().any(|split| split.parts[1].is_none()) {
             notes.push("the server did not say how long its statements took".to_string());
         }
-        if whole.iter().flat_map(|split| split.parts).flatten().any(|ms| ms < 0.0) {
+        if rows.iter().flat_map(|split| split.parts).flatten().any(|ms| ms < 0.0) {
             notes.push("a negative part is noise: the legs are timed one after the other".to_string());
         }
+        notes.extend(rows.last().and_then(unsteady));
         notes
     }
+}
+
+/// Whether the medians of the parts are far from adding up, which they do in each run.
+fn unsteady(split: &Split) -> Option<String> {
+    let share = split.parts.into_iter().sum::<Option<f64>>()? / split.ms;
+    let text = || {
+        format!(
+            "the runs differ: medians of the parts add up to {:.0} % of the last row's time",
+            share * 100.0
+        )
+    };
+    ((share - 1.0).abs() > 0.05).then(text)
 }
 
 /// What a counted run measured in a step.

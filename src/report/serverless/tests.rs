@@ -134,6 +134,16 @@ fn a_server_that_does_not_tell_its_time_leaves_its_part_open() {
 }
 
 #[test]
+fn medians_that_do_not_add_up_are_told() {
+    let mut record = whole(3);
+    let slow = [1.0, 60.0, 60.0];
+    record.legs[2] = leg("sqld-held", 3, |_, run| slow[run as usize - 1], Some(1.0));
+    record.legs[4] = leg("floor", 3, |_, run| [30.0, 1.0, 1.0][run as usize - 1], None);
+    assert!(notes(&record).contains("the runs differ: medians of the parts add up to"), "{}", notes(&record));
+    assert!(!notes(&whole(3)).contains("the runs differ"));
+}
+
+#[test]
 fn other_statements_are_told() {
     let mut record = whole(5);
     record.legs[1].runs[0].work = Some("other".to_string());
