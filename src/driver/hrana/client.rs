@@ -272,6 +272,17 @@ impl Client {
     }
 }
 
+/// How long a goodbye may take.
+const GOODBYE: Duration = Duration::from_millis(100);
+
+impl Drop for Client {
+    /// Says goodbye, as far as that goes at once: a server takes a connection that just ends for an error.
+    fn drop(&mut self) {
+        self.set_deadline(GOODBYE);
+        let _ = self.socket.close(None).and_then(|()| self.socket.flush());
+    }
+}
+
 fn single(body: Body) -> Result<Reply, Failure> {
     match body {
         Body::Statement(executed) => Ok(reply(executed)),

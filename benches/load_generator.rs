@@ -1,0 +1,96 @@
+//! CPU time that a client of sweep and million spends on a statement: its own threads against a server that answers
+//! every statement with the same words. `cargo bench --bench load_generator`.
+
+use repro::driver::hrana::{Address, Client, Limits, Stream};
+use repro::driver::serverless::thread_cpu_ns;
+use repro::stats::Summary;
+use repro::suite::load::Mix;
+use repro::suite::load::statements::Statements;
+use repro::suite::serverless::Protocol;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use tungstenite::Message;
+
+const ROUNDS: usize = 20;
+const STATEMENTS: usize = 20_000;
+/// What the clients of a measurement may cost, µs a statement.
+const AIM: f64 = 10.0;
+
+fn main() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of loopback");
+    let address = Address::local(listener.local_addr().expect("bound above"), None);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || answer(stream));
+        }
+    });
+    let limits = Limits::new(&Arc::default());
+    println!(
+        "CPU time of a client, µs a statement: medians of {ROUNDS} rounds of {STATEMENTS}, 95 % intervals"
+    );
+    for (name, held) in [("a stream per statement", false), ("one stream held", true)] {
+        let samples: Vec<f64> =
+            (0..ROUNDS).map(|round| measure(&address, &limits, round as u64, held)).collect();
+        let summary = Summary::of(&samples, 0.0).expect("there are samples");
+        let interval = summary.interval.expect("there are enough of them");
+        let verdict = if summary.median <= AIM { "within" } else { "above" };
+        println!(
+            "{name:24} {:6.2} [{:.2}, {:.2}]  {verdict} the aim of {AIM} µs",
+            summary.median, interval.low, interval.high
+        );
+    }
+}
+
+fn measure(address: &Address, limits: &Limits, round: u64, held: bool) -> f64 {
+    let mut client = Client::connect(address, Protocol::Hrana3, limits).expect("the server is there");
+    let stream: Option<Stream> = held.then(|| client.open_stream().expect("the server answers"));
+    let mut statements = Statements::new(1, round, 0, Mix::WRITE_HEAVY, 100_000);
+    let mut id = 100_000;
+    let before = thread_cpu_ns().expect("the system counts CPU time");
+    for _ in 0..STATEMENTS {
+        let next = statements.next(|| {
+            id += 1;
+            id
+        });
+        let reply = match stream {
+            Some(stream) => client.execute(stream, &next.statement),
+            None => client.execute_on_own_stream(&next.statement),
+        };
+        assert_eq!(reply.expect("the server answers").answer.rows.len(), 1);
+    }
+    (thread_cpu_ns().expect("the system counts CPU time") - before) as f64 / 1000.0 / STATEMENTS as f64
+}
+
+/// Answers a greeting and every request, as sqld would for one row.
+fn answer(stream: TcpStream) {
+    stream.set_nodelay(true).expect("a socket of TCP");
+    let choose = |_: &tungstenite::handshake::server::Request,
+                  mut response: tungstenite::handshake::server::Response| {
+        response.headers_mut().insert("Sec-WebSocket-Protocol", "hrana3".parse().expect("a header"));
+        Ok(response)
+    };
+    let Ok(mut socket) = tungstenite::accept_hdr(stream, choose) else { return };
+    while let Ok(Message::Text(text)) = socket.read() {
+        if socket.send(Message::text(reply(&text))).is_err() {
+            return;
+        }
+    }
+}
+
+fn reply(request: &str) -> String {
+    let id = request.split("\"request_id\":").nth(1).and_then(|rest| rest.split([',', '}']).next());
+    let Some(id) = id else { return r#"{"type":"hello_ok"}"#.to_string() };
+    let kind = ["open_stream", "close_stream"].into_iter().find(|kind| request.contains(kind));
+    let response = match kind {
+        Some(kind) => format!(r#"{{"type":"{kind}"}}"#),
+        None => concat!(
+            r#"{"type":"execute","result":{"cols":[{"name":"team","decltype":"INTEGER"},"#,
+            r#"{"name":"score","decltype":"INTEGER"}],"rows":[[{"type":"integer","value":"512"},"#,
+            r#"{"type":"integer","value":"831274"}]],"affected_row_count":0,"last_insert_rowid":null,"#,
+            r#""replication_index":null,"rows_read":1,"rows_written":0,"query_duration_ms":0.014}}"#
+        )
+        .to_string(),
+    };
+    format!(r#"{{"type":"response_ok","request_id":{id},"response":{response}}}"#)
+}
