@@ -11,6 +11,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use tungstenite::Message;
+use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 
 const ROUNDS: usize = 20;
 const STATEMENTS: usize = 20_000;
@@ -62,15 +63,17 @@ fn measure(address: &Address, limits: &Limits, round: u64, held: bool) -> f64 {
     (thread_cpu_ns().expect("the system counts CPU time") - before) as f64 / 1000.0 / STATEMENTS as f64
 }
 
+/// Agrees to the protocol. The type of a refusal, which is large, is the library's.
+#[allow(clippy::result_large_err)]
+fn agree(_: &Request, mut response: Response) -> Result<Response, ErrorResponse> {
+    response.headers_mut().insert("Sec-WebSocket-Protocol", "hrana3".parse().expect("a header"));
+    Ok(response)
+}
+
 /// Answers a greeting and every request, as sqld would for one row.
 fn answer(stream: TcpStream) {
     stream.set_nodelay(true).expect("a socket of TCP");
-    let choose = |_: &tungstenite::handshake::server::Request,
-                  mut response: tungstenite::handshake::server::Response| {
-        response.headers_mut().insert("Sec-WebSocket-Protocol", "hrana3".parse().expect("a header"));
-        Ok(response)
-    };
-    let Ok(mut socket) = tungstenite::accept_hdr(stream, choose) else { return };
+    let Ok(mut socket) = tungstenite::accept_hdr(stream, agree) else { return };
     while let Ok(Message::Text(text)) = socket.read() {
         if socket.send(Message::text(reply(&text))).is_err() {
             return;
