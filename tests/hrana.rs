@@ -490,16 +490,16 @@ fn stop_soon() -> Arc<AtomicBool> {
 #[test]
 fn a_server_that_never_reads() {
     let _alone = alone();
-    for expected in [TIMED_OUT, "interrupted"] {
+    let waits: fn() -> Limits = limits;
+    let stops: fn() -> Limits = || Limits { reply: 10 * SECOND, stop: stop_soon(), ..limits() };
+    for (limits, expected) in [(waits, TIMED_OUT), (stops, "interrupted")] {
         let address = server(|stream| {
             let peer = Peer::greet(stream);
             thread::sleep(4 * SECOND);
             drop(peer);
         });
-        let large = Statement::new("SELECT ?", vec![SqlValue::Text("x".repeat(20_000_000))]);
-        let stop = if expected == TIMED_OUT { Arc::default() } else { stop_soon() };
-        let limits = Limits { stop, ..limits() };
-        let mut client = Client::connect(&address, Protocol::Hrana3, &limits).unwrap();
+        let large = Statement::new("SELECT ?", vec![SqlValue::Text("x".repeat(10_000_000))]);
+        let mut client = Client::connect(&address, Protocol::Hrana3, &limits()).unwrap();
         let (failure, took) = timed(|| client.execute_on_own_stream(&large));
         assert_failure("never reads", expected, failure, took);
     }
@@ -641,7 +641,8 @@ fn replies_of_another_kind_on_a_held_stream() {
         [opened(1), executed(2, 0)].iter().for_each(|reply| peer.send(reply));
         peer.linger();
     };
-    let cases: [(PlayGreeted, fn(&mut Client) -> Option<Failure>); 3] = [
+    type Call = fn(&mut Client) -> Option<Failure>;
+    let cases: [(PlayGreeted, Call); 3] = [
         (open, |client| client.open_stream().err()),
         (then, |client| {
             let stream = client.open_stream().unwrap();

@@ -319,7 +319,9 @@ mod tests {
             response.headers_mut().insert("Sec-WebSocket-Protocol", "hrana3".parse().unwrap());
             Ok(response)
         };
-        let mut socket = tungstenite::accept_hdr(listener.accept().unwrap().0, answer).unwrap();
+        let stream = listener.accept()?.0;
+        stream.set_nodelay(true)?;
+        let mut socket = tungstenite::accept_hdr(stream, answer).unwrap();
         socket.read()?;
         socket.send(Message::text(r#"{"type":"hello_ok"}"#))?;
         let result = r#"{"cols":[],"rows":[],"affected_row_count":0,"last_insert_rowid":null}"#;

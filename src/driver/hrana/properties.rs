@@ -13,7 +13,7 @@ use serde_json::json;
 use tungstenite::Message;
 
 fn hold<S: Strategy>(cases: S, check: impl Fn(S::Value) -> Result<(), TestCaseError>) {
-    let config = Config { cases: 1000, failure_persistence: None, ..Config::default() };
+    let config = Config { cases: 2000, failure_persistence: None, ..Config::default() };
     let result = TestRunner::new(config).run(&cases, check);
     result.unwrap_or_else(|failure| panic!("{failure}"));
 }
