@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// Names of such folders begin so, and go on with the number of the process.
 const PREFIX: &str = "repro-scratch-";
-/// Stands in each of them, so that a folder of that name which is not ours is never removed.
+/// Stands in each of them that is to go, so that a folder of that name which is not ours, or was to be kept, is never
+/// removed.
 const MARK: &str = "made-by-repro";
 
 /// A folder that only its owner can look into. It goes, with everything in it, when the value is dropped.
@@ -36,8 +37,10 @@ impl Scratch {
                 }
                 Ok(()) => {
                     let scratch = Scratch { path, keep };
-                    fs::write(scratch.path.join(MARK), "")
-                        .with_context(|| scratch.path.display().to_string())?;
+                    if !keep {
+                        fs::write(scratch.path.join(MARK), "")
+                            .with_context(|| scratch.path.display().to_string())?;
+                    }
                     return Ok(scratch);
                 }
             }
@@ -93,6 +96,6 @@ mod tests {
         drop(scratch);
         assert!(!path.exists());
         let kept = Scratch::new(parent.path(), true).unwrap().path().to_path_buf();
-        assert!(kept.is_dir());
+        assert!(kept.is_dir() && !kept.join(MARK).exists(), "kept, also when we have ended");
     }
 }

@@ -1,6 +1,7 @@
 //! Who wrote what, and whether it is there.
 
 use crate::driver::hrana::{Client, Failure, Stream};
+use crate::suite::load::LOST_WRITES;
 use crate::suite::load::statements::{WRITERS, Write};
 use crate::suite::measure::Check;
 use crate::suite::sql::{Statement, Value};
@@ -69,7 +70,7 @@ impl Ledger {
         }
         let faults = self.faults(&found);
         let mut checks = vec![
-            Check::new("acknowledged writes that are lost", 0, faults.lost),
+            Check::new(LOST_WRITES, 0, faults.lost),
             Check::new("rows that nobody wrote so", 0, faults.foreign),
         ];
         checks.extend(faults.first.map(|first| Check::new("the first of them", "none", first)));

@@ -43,8 +43,6 @@ pub struct Ended {
     pub sent: Vec<Sent>,
     /// The key that the next insert takes.
     pub next_id: i64,
-    /// Whether the process of the server is gone.
-    pub died: bool,
 }
 
 /// Why a level is ended before its time.
@@ -84,6 +82,7 @@ pub fn run(setting: &Setting, level: &Level, tell: &mut dyn FnMut(&Event)) -> En
     let mut watch = Watch { setting, shared: &shared, probing: None, series: Vec::new() };
     let mut sampler = Sampler::new(begun, setting.server, intervals);
     let cause = watch.until_done(&workers, &mut sampler, tell);
+    watch.end_probing();
     let mut tally = Tally::new();
     let mut sent = Vec::new();
     for worker in workers {
@@ -94,14 +93,13 @@ pub fn run(setting: &Setting, level: &Level, tell: &mut dyn FnMut(&Event)) -> En
     }
     let elapsed = begun.elapsed();
     watch.series.push(sampler.sample(setting.server));
-    let died = matches!(cause, Some(Cause::Died));
     let evidence = match cause {
         Some(Cause::Unanswered(evidence)) => Some(*evidence),
         _ => None,
     };
     let next_id = shared.next_id.load(Ordering::Relaxed);
     let measure = measure(setting.plan, level, elapsed, tally, watch.series, evidence);
-    Ended { measure, sent, next_id, died }
+    Ended { measure, sent, next_id }
 }
 
 fn measure(
@@ -113,9 +111,12 @@ fn measure(
     evidence: Option<Evidence>,
 ) -> Measure {
     let mut outcomes = tally.outcomes.clone();
-    if let Until::Statements(quota) = level.until {
-        outcomes.abandoned = quota.saturating_sub(outcomes.total());
-    }
+    let due = match (level.until, plan.rate) {
+        (Until::Statements(quota), _) => quota,
+        (Until::Seconds(seconds), Some(rate)) => (seconds as f64 * rate).ceil() as u64,
+        (Until::Seconds(_), None) => 0,
+    };
+    outcomes.abandoned = due.saturating_sub(outcomes.total());
     let mut errors: BTreeMap<String, u64> = outcomes.errors.clone();
     for (class, count) in [("hung", outcomes.hung), ("dropped", outcomes.dropped)] {
         if count > 0 {
@@ -177,7 +178,7 @@ impl Watch<'_> {
             let second = sampler.sample(self.setting.server);
             tell(&Event::Ticked { second: Box::new(second.clone()) });
             self.series.push(second);
-            if cause.is_none() {
+            if cause.is_none() && !self.shared.limits.stop.load(Ordering::Relaxed) {
                 cause = self.cause();
                 if cause.is_some() {
                     self.shared.given_up.store(true, Ordering::Relaxed);
@@ -206,11 +207,19 @@ impl Watch<'_> {
                 None
             }
             None if self.writes() && now_ms.saturating_sub(last_ms) > SUSPICIOUS.as_millis() as u64 => {
-                let (address, stop) = (self.setting.server.address(), Arc::clone(self.setting.stop));
+                let (address, stop) = (self.setting.server.address(), Arc::clone(&self.shared.limits.stop));
                 self.probing = Some((thread::spawn(move || probe::write(&address, &stop)), last_ms));
                 None
             }
             None => None,
+        }
+    }
+
+    /// Nobody is to be connected when the clients have gone.
+    fn end_probing(&mut self) {
+        self.shared.limits.stop.store(true, Ordering::Relaxed);
+        if let Some((probe, _)) = self.probing.take() {
+            let _ = probe.join();
         }
     }
 

@@ -7,7 +7,7 @@ use crate::driver::hrana::{Client, Stream};
 use crate::driver::sqld::Server;
 use crate::suite::load::parameters::Level;
 use crate::suite::load::statements::{SCHEMA, seeding};
-use crate::suite::load::{After, Health, judge};
+use crate::suite::load::{Health, judge};
 use crate::suite::measure::Check;
 use crate::suite::serverless::Protocol;
 use crate::suite::sql::{Statement, Value};
@@ -43,9 +43,10 @@ struct Stand {
 fn carry_out(job: &Job, stop: &Arc<AtomicBool>, tell: &mut dyn FnMut(&Event)) -> Result<()> {
     let mut stand = None;
     for (number, level) in (0..).zip(&job.plan.levels) {
-        let mut current = match stand.take() {
-            Some(current) if !job.plan.fresh_server => current,
-            _ => seed(job, stop, tell)?,
+        // A server that is not to go on ends before the next one begins.
+        let mut current = match stand.take().filter(|_| !job.plan.fresh_server) {
+            Some(current) => current,
+            None => seed(job, stop, tell)?,
         };
         tell(&Event::Began { phase: level.phase.clone() });
         let setting = level::Setting {
@@ -133,7 +134,7 @@ fn conclude(
     stop: &Arc<AtomicBool>,
     tell: &mut dyn FnMut(&Event),
 ) -> Result<()> {
-    let Ended { mut measure, sent, next_id, died } = ended;
+    let Ended { mut measure, sent, next_id } = ended;
     stand.next_id = next_id;
     stand.ledger.add(sent);
     let usage = stand.server.usage().map(|usage| ServerUsage {
@@ -142,28 +143,35 @@ fn conclude(
         peak_memory_bytes: usage.peak_memory_bytes,
     });
     let mut after = None;
-    if !died && !stop.load(Ordering::Relaxed) {
+    if usage.is_some() && !stop.load(Ordering::Relaxed) {
         let idle = Duration::from_millis(job.idle_ms);
         tell(&Event::Stage { text: format!("watching the server alone for {} s", idle.as_secs_f64()) });
         after = probe::after(&stand.server, idle, stop);
     }
+    let died = stand.server.usage().is_none();
     let mut load = measure.load.take().unwrap_or_default();
     let unanswered = load.evidence.is_some();
-    let mut judged = judge(&load.outcomes, &load.series, after.as_ref(), unanswered);
+    let mut judged =
+        judge(&load.outcomes, &load.series, after.as_ref().filter(|_| !died), unanswered && !died);
     if died {
+        judged.health = judged.health.max(Health::Collapsed);
         judged.reasons.insert(0, "the process of the server ended".to_string());
     }
     let mut checked = Ok(());
     if !stop.load(Ordering::Relaxed) {
-        tell(&Event::Stage { text: "looking for every acknowledged write".to_string() });
+        let mut ready = Ok(());
         if died || unanswered || judged.health == Health::Wedged {
-            stand.server.restart().context("the server, started again")?;
             judged.reasons.push("the server was started again".to_string());
+            ready = stand.server.restart().context("the server, started again");
         }
-        checked = checks(stand, stop).map(|checks| measure.checks.extend(checks));
+        tell(&Event::Stage { text: "looking for every acknowledged write".to_string() });
+        checked = ready.and_then(|()| checks(stand, stop)).map(|checks| measure.checks.extend(checks));
+    }
+    if stop.load(Ordering::Relaxed) {
+        judged.reasons.push("interrupted".to_string());
     }
     (load.health, load.reasons) = (judged.health, judged.reasons);
-    load.after = after as Option<After>;
+    load.after = after;
     measure.load = Some(load);
     let files = stand.server.files();
     (measure.database_bytes, measure.wal_bytes) = (files.database_bytes, files.wal_bytes);

@@ -26,7 +26,9 @@ impl Sampler {
         let now = Instant::now();
         let usage = server.usage();
         let elapsed = now.duration_since(self.last.0).max(Duration::from_millis(1));
-        let cores = self.last.1.zip(usage).map(|(before, now)| probe::cores(&before, &now, elapsed));
+        // It is told in hundredths of a second, so that over a few of them it says nothing.
+        let known = self.last.1.zip(usage).filter(|_| elapsed >= Duration::from_millis(200));
+        let cores = known.map(|(before, now)| probe::cores(&before, &now, elapsed));
         self.last = (now, usage);
         let mut all = Interval::new();
         for interval in &self.intervals {

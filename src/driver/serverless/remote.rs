@@ -127,7 +127,7 @@ impl Side for Remote {
         }
         let mut ran = Vec::with_capacity(step.statements.len());
         for (index, statement) in step.statements.iter().enumerate() {
-            let reply = self.timed(meter, |client, how| match how {
+            let reply = self.timed(meter, Backoff::default(), |client, how| match how {
                 How::Held(stream) => client.execute(*stream, statement),
                 _ => client.execute_on_own_stream(statement),
             });
@@ -162,7 +162,9 @@ impl Remote {
         let mut ran = Vec::with_capacity(step.statements.len());
         for batch in batches(&step.statements) {
             let framed = in_transaction(batch);
-            let replies = self.timed(meter, |client, _| client.batch(stream, framed.iter().copied()));
+            // Never again: what follows a refused statement has run all the same.
+            let once = Backoff { attempts: 1, ..Backoff::default() };
+            let replies = self.timed(meter, once, |client, _| client.batch(stream, framed.iter().copied()));
             let replies = replies.map_err(|failure| at(ran.len(), step, &failure))?;
             let own = (framed.len() - batch.len()) / 2;
             self.server_ns += replies.iter().map(|reply| reply.server_ns).sum::<u64>();
@@ -176,6 +178,7 @@ impl Remote {
     fn timed<T>(
         &mut self,
         meter: &mut Meter,
+        backoff: Backoff,
         mut call: impl FnMut(&mut Client, &How) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         if self.stop.load(Ordering::Relaxed) {
@@ -183,7 +186,7 @@ impl Remote {
         }
         let mut outcome = Err(Failure::Interrupted);
         meter.time(|| {
-            let retried = Backoff::default().run(
+            let retried = backoff.run(
                 || call(&mut self.client, &self.how),
                 |pause| {
                     thread::sleep(pause);

@@ -79,7 +79,8 @@ impl Server {
         Ok(Server { setting: setting.clone(), stop: Arc::clone(stop), child, socket, keys, scratch })
     }
 
-    /// Ends it, by force when it does not end within two seconds, and starts it again on the same database.
+    /// Ends it, by force when it does not end within two seconds or the user does not want to wait, and starts it again
+    /// on the same database.
     ///
     /// # Errors
     /// As those of a start.
@@ -97,7 +98,7 @@ impl Server {
     fn end(&mut self) -> ExitStatus {
         self.signal(Signal::SIGTERM);
         let deadline = Instant::now() + GRACE;
-        while Instant::now() < deadline {
+        while Instant::now() < deadline && !self.stop.load(Ordering::Relaxed) {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return status;
             }

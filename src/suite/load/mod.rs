@@ -37,6 +37,9 @@ pub const MILLION: Suite = Suite {
 /// The only phase of the million.
 pub const MILLION_PHASE: &str = "million";
 
+/// The check of a level after which every acknowledged write was looked for.
+pub const LOST_WRITES: &str = "acknowledged writes that are lost";
+
 fn legs() -> Vec<&'static str> {
     Streams::ALL.map(Streams::leg).to_vec()
 }

@@ -55,7 +55,7 @@ pub struct Outcomes {
     /// Refused, by the server's code.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
-    /// Of a quota: never sent, because the measurement ended early.
+    /// Of a quota or a schedule: never sent, or not waited for, because the measurement ended before.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub abandoned: u64,
 }
