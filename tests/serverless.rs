@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::sqld::{Database, PIN, assert_nothing_is_left, program, servers_in, start, text_of};
+use common::sqld::{Database, PIN, assert_nothing_is_left, program, servers_in, start};
+use common::token::text_of;
 use common::{Done, Home, array, list, load, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -427,6 +428,10 @@ fn our_own_token_never_shows() {
         assert_no_token(&path.display().to_string(), &fs::read(&path).unwrap());
     }
     assert_eq!(servers_in(&place.data()), Vec::<i32>::new());
+    // Kept is kept, also from the next run.
+    let folders = list(&place.data());
+    place.run("c.json", &[&SMALL[..], &["--leg", "embedded"]].concat()).exits(0);
+    assert_eq!((folders.len(), list(&place.data())), (4, folders));
 }
 
 /// A server of the test's own, and the program beside it.

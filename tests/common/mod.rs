@@ -3,6 +3,7 @@
 
 pub mod oltp;
 pub mod sqld;
+pub mod token;
 
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,17 +1,14 @@
 //! What the tests with a real sqld share.
 
 use super::{Home, list, skip, wait_until};
-use repro::driver::hrana::{Address, Client, Limits, Stream, Token};
+use repro::driver::hrana::{Address, Client, Limits, Stream};
 use repro::driver::sqld::{Server, Setting, program};
 use repro::suite::serverless::Protocol;
 use repro::suite::sql::{Statement, Value};
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
-use tungstenite::handshake::server::{Request, Response};
 
 /// SHA-256 of the pinned server.
 pub const PIN: &str = "6adc70b5ad2c742b1e868d5cde014295720691f9cde85d837925b259d4942bfe";
@@ -86,22 +83,4 @@ impl Database {
 
 fn connect(address: &Address) -> Result<Client, repro::driver::hrana::Failure> {
     Client::connect(address, Protocol::Hrana3, &Limits::new(&Arc::default()))
-}
-
-/// The text of a token, which nobody but a server gets to see: so it is shown to one.
-pub fn text_of(token: Token) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = Address::local(listener.local_addr().unwrap(), Some(token));
-    let client = thread::spawn(move || connect(&address).map(|_| ()));
-    let (stream, _) = listener.accept().unwrap();
-    #[allow(clippy::result_large_err)] // the signature is that of the library
-    let agree = |_: &Request, mut response: Response| {
-        response.headers_mut().insert("Sec-WebSocket-Protocol", "hrana3".parse().unwrap());
-        Ok(response)
-    };
-    let mut socket = tungstenite::accept_hdr(stream, agree).unwrap();
-    let hello: serde_json::Value = serde_json::from_str(socket.read().unwrap().to_text().unwrap()).unwrap();
-    drop(socket);
-    let _ = client.join().unwrap();
-    hello["jwt"].as_str().unwrap().to_string()
 }
