@@ -1,6 +1,6 @@
 //! `repro import`.
 
-use super::{Exit, folders, output, speedtest1};
+use super::{Exit, folders, output, recording};
 use crate::cli::ImportArgs;
 use crate::record::store::Target;
 use crate::record::{Answer, Engine, Leg, Origin, Plan, Record, Run, Sample, Step};
@@ -124,7 +124,7 @@ fn record(file: &str, runs: Vec<ImportedRun>) -> Record {
     let now = Timestamp::now();
     Record {
         suite: "speedtest1".to_string(),
-        program: speedtest1::program(),
+        program: recording::program(),
         origin: Origin::Imported { file: file.to_string(), lines },
         started: now,
         finished: Some(now),

@@ -57,6 +57,12 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
+/// Checks, before anything is measured, that everything can be written afterwards.
+pub fn check_all(output: &OutputArgs) -> Result<()> {
+    let [csv, json, markdown] = paths(&output.formats);
+    check(&[csv, json, markdown, output.record.as_deref()], output.formats.force)
+}
+
 /// The paths of [`FormatArgs`].
 pub fn paths(formats: &FormatArgs) -> [Option<&Path>; 3] {
     [formats.csv.as_deref(), formats.json.as_deref(), formats.markdown.as_deref()]

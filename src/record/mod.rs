@@ -294,7 +294,43 @@ pub fn clock_error_of_sum(rows: usize) -> f64 {
     CLOCK_ERROR_MS * (rows as f64).sqrt()
 }
 
+impl Engine {
+    /// One of which nothing but its name is known yet.
+    pub fn named(name: impl Into<String>) -> Engine {
+        Engine {
+            name: name.into(),
+            sqlite_version: None,
+            source_id: None,
+            build: None,
+            compile_options: Vec::new(),
+        }
+    }
+}
+
 impl Leg {
+    /// One that has not run yet.
+    pub fn new(name: impl Into<String>, engine: Engine) -> Leg {
+        Leg {
+            name: name.into(),
+            engine,
+            answer: Answer::NotChecked("nothing has ended".to_string()),
+            runs: Vec::new(),
+            steps: Vec::new(),
+            phases: Vec::new(),
+            settings: BTreeMap::new(),
+            memory: None,
+        }
+    }
+
+    /// Adds what a run measured in a phase.
+    pub fn add(&mut self, run: u32, phase: &str, measure: Measure) {
+        let sample = PhaseSample { run, measure };
+        match self.phases.iter_mut().find(|known| known.name == phase) {
+            Some(known) => known.samples.push(sample),
+            None => self.phases.push(Phase { name: phase.to_string(), samples: vec![sample] }),
+        }
+    }
+
     /// Numbers of the runs that count.
     pub fn counted(&self) -> Vec<u32> {
         self.runs.iter().filter(|run| run.counts()).map(|run| run.number).collect()

@@ -15,8 +15,8 @@ use crate::driver::load::{self, Event, ServerUsage};
 use crate::driver::process::{Ending, Outcome};
 use crate::driver::scratch;
 use crate::environment::noise;
+use crate::record::Run;
 use crate::record::store::Destination;
-use crate::record::{Answer, Run};
 use crate::suite::measure::Measure;
 use anyhow::Result;
 use live::Live;
@@ -34,15 +34,8 @@ pub fn million(args: &MillionArgs, interrupted: &Arc<AtomicBool>) -> Result<Exit
 }
 
 fn run(output: &OutputArgs, request: impl FnOnce() -> Result<Request>) -> Result<Exit> {
-    let [csv, json, markdown] = output::paths(&output.formats);
-    output::check(&[csv, json, markdown, output.record.as_deref()], output.formats.force)?;
-    let measured = measure(&request()?, &output::destination(output)?)?;
-    output::record(&measured.record, &output.formats)?;
-    if let Some(path) = measured.path {
-        eprintln!("record: {}", path.display());
-    }
-    let wrong = measured.record.legs.iter().any(|leg| matches!(leg.answer, Answer::Wrong { .. }));
-    measured.failure.map_or(Ok(if wrong { Exit::Differs } else { Exit::Fine }), Err)
+    output::check_all(output)?;
+    measure(&request()?, &output::destination(output)?)?.publish(&output.formats)
 }
 
 /// Measures all levels, as often as they are to be. The record holds what there is, also when it ends early.
@@ -84,7 +77,7 @@ fn one_run(request: &Request, recording: &mut Recording, number: u32) -> Result<
     let before = noise::Snapshot::take();
     let outcome = leg::start(&job, group.as_ref(), request.deadline, &request.interrupted, &mut |bytes| {
         for event in lines.take::<Event>(bytes) {
-            let whole = take(event, request, recording, number, &mut told, &mut live);
+            let whole = take(event, recording, number, &mut told, &mut live);
             if whole && saved.is_ok() {
                 saved = recording.save();
             }
@@ -117,7 +110,6 @@ fn one_run(request: &Request, recording: &mut Recording, number: u32) -> Result<
 /// Takes an event; whether a level has ended with it.
 fn take(
     event: Result<Event, String>,
-    request: &Request,
     recording: &mut Recording,
     number: u32,
     told: &mut Told,
@@ -125,7 +117,7 @@ fn take(
 ) -> bool {
     match event {
         Ok(Event::Opened { build, sqlite_version, source_id, settings }) => {
-            samples::learn(&mut recording.record, request, build, sqlite_version, source_id, settings);
+            samples::learn(&mut recording.record, build, sqlite_version, source_id, settings);
         }
         Ok(Event::Stage { text }) => live.stage(&text),
         Ok(Event::Began { phase }) => live.begins(&phase),
@@ -134,7 +126,7 @@ fn take(
             told.levels += 1;
             told.usage = server.or(told.usage);
             live.ends(&measure);
-            samples::keep(&mut recording.record, request, number, &phase, *measure);
+            samples::keep(&mut recording.record, number, &phase, *measure);
             return true;
         }
         Ok(Event::Failed { message }) => told.failed = Some(message),

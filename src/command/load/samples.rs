@@ -1,17 +1,12 @@
 //! From what a process tells to a record.
 
 use super::{Request, client_cores};
-use crate::command::speedtest1;
+use crate::command::recording::{self, Beginning};
 use crate::driver::cgroup::MemoryGroup;
 use crate::driver::load::ServerUsage;
-use crate::environment::{Host, disk, noise};
-use crate::record::{
-    self, Answer, BuildFacts, Engine, Leg, Memory, Origin, Phase, PhaseSample, Record, Resources, Run,
-    Storage,
-};
+use crate::record::{self, Answer, Engine, Leg, Memory, Record, Resources, Run};
 use crate::suite::load::LOST_WRITES;
 use crate::suite::measure::{Exchange, Measure};
-use jiff::Timestamp;
 use std::collections::BTreeMap;
 
 /// A record with its only leg, and nothing measured.
@@ -30,65 +25,24 @@ pub fn new_record(request: &Request) -> Record {
     ] {
         parameters.extend(value.map(|value| (name.to_string(), value)));
     }
-    let folder = &request.server.folder;
-    Record {
-        suite: request.study.suite().to_string(),
-        program: speedtest1::program(),
-        origin: Origin::Measured,
-        started: Timestamp::now(),
-        finished: None,
-        partial: Some("under way, or ended by force".to_string()),
+    let record = Beginning {
+        suite: request.study.suite(),
         parameters,
-        plan: record::Plan {
-            warmup: 0,
-            runs: request.runs,
-            max_runs: request.runs,
-            ..record::Plan::default()
-        },
-        host: Some(Host::capture(request.host_name)),
-        before: Some(noise::Snapshot::take()),
-        after: None,
-        storage: Some(Storage {
-            directory: folder.display().to_string(),
-            filesystem: disk::filesystem_of(folder),
-        }),
-        legs: vec![new_leg(request)],
-        probes: Vec::new(),
-    }
+        plan: record::Plan { runs: request.runs, max_runs: request.runs, ..record::Plan::default() },
+        folder: Some(&request.server.folder),
+        host_name: request.host_name,
+    };
+    Record { legs: vec![new_leg(request)], ..record.record() }
 }
 
 fn new_leg(request: &Request) -> Leg {
-    let program = &request.server.program;
-    let build = BuildFacts {
-        pinned: program.pinned,
-        origin: format!("{} ({})", program.path.display(), program.origin),
-        sources: BTreeMap::new(),
-        command: String::new(),
-        compiler: String::new(),
-        executable: program.sha256.clone(),
-    };
-    Leg {
-        name: request.study.streams().leg().to_string(),
-        engine: Engine {
-            name: "sqld".to_string(),
-            sqlite_version: None,
-            source_id: None,
-            build: Some(build),
-            compile_options: Vec::new(),
-        },
-        answer: Answer::NotChecked("no level has come to its end".to_string()),
-        runs: Vec::new(),
-        steps: Vec::new(),
-        phases: Vec::new(),
-        settings: BTreeMap::new(),
-        memory: None,
-    }
+    let build = Some(recording::built(&request.server.program));
+    Leg::new(request.study.streams().leg(), Engine { build, ..Engine::named("sqld") })
 }
 
 /// What the server says of itself.
 pub fn learn(
     record: &mut Record,
-    _request: &Request,
     build: String,
     sqlite_version: String,
     source_id: String,
@@ -102,7 +56,7 @@ pub fn learn(
 }
 
 /// Adds what a level has measured.
-pub fn keep(record: &mut Record, _request: &Request, number: u32, phase: &str, mut measure: Measure) {
+pub fn keep(record: &mut Record, number: u32, phase: &str, mut measure: Measure) {
     let leg = &mut record.legs[0];
     judge(leg, phase, &measure);
     measure.exchange = measure.load.as_ref().and_then(|load| load.client_cpu_ns).map(|cpu| Exchange {
@@ -110,11 +64,7 @@ pub fn keep(record: &mut Record, _request: &Request, number: u32, phase: &str, m
         round_trips: measure.operations + measure.busy,
         ..Exchange::default()
     });
-    let sample = PhaseSample { run: number, measure };
-    match leg.phases.iter_mut().find(|known| known.name == phase) {
-        Some(known) => known.samples.push(sample),
-        None => leg.phases.push(Phase { name: phase.to_string(), samples: vec![sample] }),
-    }
+    leg.add(number, phase, measure);
 }
 
 /// One wrong answer, or one lost write, of any level makes the leg's answers wrong, and stays.

@@ -4,8 +4,7 @@ mod place;
 mod told;
 
 use super::leg;
-use super::recording::{Measured, Recording};
-use super::speedtest1;
+use super::recording::{self, Beginning, Measured, Recording};
 use super::{CannotMeasure, Exit, output};
 use crate::cli::OltpArgs;
 use crate::driver::cgroup::{Limits, MemoryGroup};
@@ -15,15 +14,11 @@ use crate::environment::{Host, disk, noise};
 use crate::measure::Progress;
 use crate::measure::progress::human;
 use crate::record::store::Destination;
-use crate::record::{
-    self, Answer, Engine, Leg, Memory, Origin, Phase, PhaseSample, Record, Resources, Run, Storage,
-};
+use crate::record::{self, Answer, Engine, Leg, Memory, Record, Resources, Run};
 use crate::suite::oltp::parameters::LegPlan;
 use crate::suite::oltp::{self, Leg as LegName, Parameters};
 use anyhow::{Result, bail};
-use jiff::Timestamp;
 use place::Place;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -77,8 +72,7 @@ impl<'a> Request<'a> {
 
 /// Measures, shows and keeps.
 pub fn run(args: &OltpArgs, interrupted: &AtomicBool) -> Result<Exit> {
-    let [csv, json, markdown] = output::paths(&args.output.formats);
-    output::check(&[csv, json, markdown, args.output.record.as_deref()], args.output.formats.force)?;
+    output::check_all(&args.output)?;
     let mut request = Request::new(args.parameters.clone(), args.dir.as_deref(), interrupted);
     request.legs = args.leg.map_or(request.legs, |leg| vec![leg]);
     request.engines =
@@ -90,13 +84,7 @@ pub fn run(args: &OltpArgs, interrupted: &AtomicBool) -> Result<Exit> {
     request.quiet = args.output.quiet;
     request.host_name = args.output.host_name;
     check(&request)?;
-    let measured = measure(&request, &output::destination(&args.output)?)?;
-    output::record(&measured.record, &args.output.formats)?;
-    if let Some(path) = measured.path {
-        eprintln!("record: {}", path.display());
-    }
-    let wrong = measured.record.legs.iter().any(|leg| matches!(leg.answer, Answer::Wrong { .. }));
-    measured.failure.map_or(Ok(if wrong { Exit::Differs } else { Exit::Fine }), Err)
+    measure(&request, &output::destination(&args.output)?)?.publish(&args.output.formats)
 }
 
 /// Refuses, before anything is written, what can't come to its end.
@@ -264,7 +252,7 @@ impl Session<'_> {
         {
             Some(index) => index,
             None => {
-                self.recording.record.legs.push(new_leg(name, engine));
+                self.recording.record.legs.push(Leg::new(name, Engine::named(engine_name(engine))));
                 self.recording.record.legs.len() - 1
             }
         };
@@ -294,11 +282,7 @@ impl Session<'_> {
             )),
         };
         for (phase, measure) in told.measures {
-            let sample = PhaseSample { run: run.number, measure };
-            match leg.phases.iter_mut().find(|known| known.name == phase.name()) {
-                Some(known) => known.samples.push(sample),
-                None => leg.phases.push(Phase { name: phase.name().to_string(), samples: vec![sample] }),
-            }
+            leg.add(run.number, phase.name(), measure);
         }
         leg.runs.push(run);
     }
@@ -322,53 +306,15 @@ fn engine_name(engine: Option<&Path>) -> String {
     engine.map_or("bundled SQLite".to_string(), |path| path.display().to_string())
 }
 
-fn new_leg(name: String, engine: Option<&Path>) -> Leg {
-    Leg {
-        name,
-        engine: Engine {
-            name: engine_name(engine),
-            sqlite_version: None,
-            source_id: None,
-            build: None,
-            compile_options: Vec::new(),
-        },
-        answer: Answer::NotChecked("no phase has ended".to_string()),
-        runs: Vec::new(),
-        steps: Vec::new(),
-        phases: Vec::new(),
-        settings: BTreeMap::new(),
-        memory: None,
-    }
-}
-
 fn new_record(request: &Request) -> Record {
-    let mut parameters: BTreeMap<String, Value> = match serde_json::to_value(&request.parameters) {
-        Ok(Value::Object(map)) => map.into_iter().collect(),
-        _ => BTreeMap::new(),
-    };
+    let mut parameters = recording::parameters(&request.parameters);
     parameters.insert("generator".to_string(), oltp::data::GENERATOR.into());
-    Record {
-        suite: oltp::SUITE.name.to_string(),
-        program: speedtest1::program(),
-        origin: Origin::Measured,
-        started: Timestamp::now(),
-        finished: None,
-        partial: Some("under way, or ended by force".to_string()),
+    Beginning {
+        suite: oltp::SUITE.name,
         parameters,
-        plan: record::Plan {
-            warmup: 0,
-            runs: request.runs,
-            max_runs: request.runs,
-            ..record::Plan::default()
-        },
-        host: Some(Host::capture(request.host_name)),
-        before: Some(noise::Snapshot::take()),
-        after: None,
-        storage: Some(Storage {
-            directory: request.folder.display().to_string(),
-            filesystem: disk::filesystem_of(&request.folder),
-        }),
-        legs: Vec::new(),
-        probes: Vec::new(),
+        plan: record::Plan { runs: request.runs, max_runs: request.runs, ..record::Plan::default() },
+        folder: Some(&request.folder),
+        host_name: request.host_name,
     }
+    .record()
 }

@@ -11,8 +11,8 @@ use crate::cli::ServerlessArgs;
 use crate::driver::serverless::{self, LegRun, Setting};
 use crate::environment::noise;
 use crate::measure::Progress;
+use crate::record::Run;
 use crate::record::store::Destination;
-use crate::record::{Answer, Run};
 use crate::suite::measure::Exchange;
 use crate::suite::serverless::{Leg, STEPS, Step, work};
 use anyhow::Result;
@@ -21,16 +21,9 @@ use std::sync::atomic::AtomicBool;
 
 /// Measures, shows and keeps.
 pub fn run(args: &ServerlessArgs, interrupted: &Arc<AtomicBool>) -> Result<Exit> {
-    let [csv, json, markdown] = output::paths(&args.output.formats);
-    output::check(&[csv, json, markdown, args.output.record.as_deref()], args.output.formats.force)?;
+    output::check_all(&args.output)?;
     let request = Request::new(args, interrupted)?;
-    let measured = measure(&request, &output::destination(&args.output)?)?;
-    output::record(&measured.record, &args.output.formats)?;
-    if let Some(path) = measured.path {
-        eprintln!("record: {}", path.display());
-    }
-    let wrong = measured.record.legs.iter().any(|leg| matches!(leg.answer, Answer::Wrong { .. }));
-    measured.failure.map_or(Ok(if wrong { Exit::Differs } else { Exit::Fine }), Err)
+    measure(&request, &output::destination(&args.output)?)?.publish(&args.output.formats)
 }
 
 /// Measures each leg, run by run in turn, so that a drift of the machine meets all of them alike.

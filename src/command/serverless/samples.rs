@@ -1,48 +1,27 @@
 //! From the runs of legs to a record.
 
 use super::Request;
-use crate::command::speedtest1;
+use crate::command::recording::{self, Beginning};
 use crate::driver::serverless::{Facts, LegRun, Target};
 use crate::driver::sqld::observe::Usage;
-use crate::environment::{Host, disk, noise};
-use crate::record::{
-    self, Answer, BuildFacts, Engine, Leg, Origin, Phase, PhaseSample, Record, Resources, Run, Storage,
-};
+use crate::record::{self, Answer, Engine, Leg, Record, Resources, Run};
 use crate::suite::serverless::{self, Leg as LegName};
-use jiff::Timestamp;
-use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// A record without a run.
 pub fn new_record(request: &Request) -> Record {
-    let parameters = match serde_json::to_value(&request.parameters) {
-        Ok(Value::Object(map)) => map.into_iter().collect(),
-        _ => BTreeMap::new(),
-    };
-    Record {
-        suite: serverless::SUITE.name.to_string(),
-        program: speedtest1::program(),
-        origin: Origin::Measured,
-        started: Timestamp::now(),
-        finished: None,
-        partial: Some("under way, or ended by force".to_string()),
-        parameters,
+    Beginning {
+        suite: serverless::SUITE.name,
+        parameters: recording::parameters(&request.parameters),
         plan: record::Plan {
             warmup: request.warmup,
             runs: request.runs,
             max_runs: request.runs,
             ..record::Plan::default()
         },
-        host: Some(Host::capture(request.host_name)),
-        before: Some(noise::Snapshot::take()),
-        after: None,
-        storage: Some(Storage {
-            directory: request.folder.display().to_string(),
-            filesystem: disk::filesystem_of(&request.folder),
-        }),
-        legs: Vec::new(),
-        probes: Vec::new(),
+        folder: Some(&request.folder),
+        host_name: request.host_name,
     }
+    .record()
 }
 
 /// What a server of our own used in a run.
@@ -67,11 +46,7 @@ pub fn keep(record: &mut Record, request: &Request, name: LegName, run: LegRun, 
     }
     judge(leg, name, &run.steps);
     for (name, measure) in run.steps {
-        let sample = PhaseSample { run: kept.number, measure };
-        match leg.phases.iter_mut().find(|phase| phase.name == name) {
-            Some(phase) => phase.samples.push(sample),
-            None => leg.phases.push(Phase { name: name.to_string(), samples: vec![sample] }),
-        }
+        leg.add(kept.number, name, measure);
     }
     leg.runs.push(kept);
 }
@@ -81,31 +56,8 @@ fn new_leg(name: LegName, request: &Request) -> Leg {
         (Target::Own(own), LegName::Sqld | LegName::SqldHeld | LegName::SqldBatch) => Some(&own.program),
         _ => None,
     };
-    let build = own.map(|program| BuildFacts {
-        pinned: program.pinned,
-        origin: format!("{} ({})", program.path.display(), program.origin),
-        sources: BTreeMap::new(),
-        command: String::new(),
-        compiler: String::new(),
-        executable: program.sha256.clone(),
-    });
     let engine = if name == LegName::Floor { "an echo over a WebSocket" } else { "unknown" };
-    Leg {
-        name: name.name().to_string(),
-        engine: Engine {
-            name: engine.to_string(),
-            sqlite_version: None,
-            source_id: None,
-            build,
-            compile_options: Vec::new(),
-        },
-        answer: Answer::NotChecked("no step has ended".to_string()),
-        runs: Vec::new(),
-        steps: Vec::new(),
-        phases: Vec::new(),
-        settings: BTreeMap::new(),
-        memory: None,
-    }
+    Leg::new(name.name(), Engine { build: own.map(recording::built), ..Engine::named(engine) })
 }
 
 fn learn(leg: &mut Leg, facts: Facts) {

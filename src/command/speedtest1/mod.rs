@@ -4,7 +4,6 @@ mod request;
 mod samples;
 
 pub use request::Request;
-pub use samples::{parameters, program};
 
 use super::recording::{Measured, Recording};
 use super::{CannotMeasure, folders};

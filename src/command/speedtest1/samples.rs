@@ -1,14 +1,11 @@
 //! From what a run returned to what the record holds.
 
 use super::request::{Request, directory};
+use crate::command::recording::{self, Beginning};
 use crate::driver::native::{self, BUILD, NativeRun};
-use crate::environment::{Host, disk, noise};
-use crate::record::{
-    self, Answer, BuildFacts, Engine, Leg, Origin, Program, Record, Resources, Run, Sample, Step, Storage,
-};
-use crate::suite::speedtest1::{Database, StepRow, Workload};
-use jiff::Timestamp;
-use serde_json::Value;
+use crate::environment::noise;
+use crate::record::{self, Answer, BuildFacts, Engine, Leg, Record, Resources, Run, Sample, Step};
+use crate::suite::speedtest1::{Database, StepRow};
 use std::collections::BTreeMap;
 
 /// `reported` counts whole milliseconds and `observed` passes through a terminal and a scheduler.
@@ -86,18 +83,10 @@ fn flags(run: &NativeRun, answer: &Answer) -> Vec<String> {
 /// The record of a measurement that is about to begin.
 pub fn new_record(request: &Request) -> Record {
     let directory = directory(&request.place);
-    let storage = (request.workload.database != Database::Memory).then(|| Storage {
-        filesystem: disk::filesystem_of(&directory),
-        directory: directory.display().to_string(),
-    });
-    Record {
-        suite: "speedtest1".to_string(),
-        program: program(),
-        origin: Origin::Measured,
-        started: Timestamp::now(),
-        finished: None,
-        partial: Some("under way, or ended by force".to_string()),
-        parameters: parameters(&request.workload),
+    let on_disk = request.workload.database != Database::Memory;
+    let beginning = Beginning {
+        suite: "speedtest1",
+        parameters: recording::parameters(&request.workload),
         plan: record::Plan {
             warmup: request.plan.warmup,
             runs: request.plan.runs,
@@ -106,39 +95,11 @@ pub fn new_record(request: &Request) -> Record {
             cooldown_ms: request.plan.cooldown.as_millis() as u64,
             cpu: request.cpu,
         },
-        host: Some(Host::capture(request.host_name)),
-        before: Some(noise::Snapshot::take()),
-        after: None,
-        storage,
-        legs: vec![Leg {
-            name: "native".to_string(),
-            engine: engine(),
-            answer: Answer::NotChecked("the check was left out".to_string()),
-            runs: Vec::new(),
-            steps: Vec::new(),
-            phases: Vec::new(),
-            settings: BTreeMap::new(),
-            memory: None,
-        }],
-        probes: Vec::new(),
-    }
-}
-
-/// This program, as it was called.
-pub fn program() -> Program {
-    Program {
-        version: env!("CARGO_PKG_VERSION").to_string(),
-        revision: env!("REPRO_REVISION").to_string(),
-        command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
-    }
-}
-
-/// The workload as a record holds it.
-pub fn parameters(workload: &Workload) -> BTreeMap<String, Value> {
-    match serde_json::to_value(workload) {
-        Ok(Value::Object(map)) => map.into_iter().collect(),
-        _ => BTreeMap::new(),
-    }
+        folder: on_disk.then_some(directory.as_path()),
+        host_name: request.host_name,
+    };
+    let answer = Answer::NotChecked("the check was left out".to_string());
+    Record { legs: vec![Leg { answer, ..Leg::new("native", engine()) }], ..beginning.record() }
 }
 
 fn engine() -> Engine {

@@ -3,7 +3,7 @@
 use crate::cli::{
     LimitArgs, MillionArgs, OutputArgs, PlaceArgs, ServerArgs, ServerlessArgs, SweepArgs, VerifyArgs,
 };
-use crate::command::recording::Measured;
+use crate::command::recording::{self, Measured};
 use crate::command::speedtest1::{self, Request};
 use crate::command::{folders, load, oltp, serverless};
 use crate::record::Record;
@@ -40,7 +40,7 @@ fn of_speedtest1(
     let mut request = Request::new(workload, &args.plan, &place, interrupted)?;
     request.quiet = args.quiet;
     request.variants = args.build_variants;
-    let parameters = speedtest1::parameters(&request.workload);
+    let parameters = recording::parameters(&request.workload);
     if let Some(record) = measured.iter().find(|record| record.parameters == parameters) {
         return Ok(record.clone());
     }

@@ -2,7 +2,7 @@
 
 mod measure;
 
-use super::speedtest1;
+use super::recording;
 use super::{CannotMeasure, Exit, output};
 use crate::cli::VerifyArgs;
 use crate::record::Record;
@@ -48,7 +48,7 @@ fn publish(args: &VerifyArgs, reports: &[Report], tables: &[Table]) -> Result<()
         output::write(path, &(serde_json::to_string_pretty(reports)? + "\n"))?;
     }
     if let Some(path) = &args.markdown {
-        let command = speedtest1::program().command.join(" ");
+        let command = recording::program().command.join(" ");
         output::write(path, &format!("{}\nMade by `{command}`.\n", table::markdown(tables)))?;
     }
     Ok(())

@@ -161,8 +161,9 @@ fn conclude(
     if !stop.load(Ordering::Relaxed) {
         let mut ready = Ok(());
         if died || unanswered || judged.health == Health::Wedged {
-            judged.reasons.push("the server was started again".to_string());
             ready = stand.server.restart().context("the server, started again");
+            let came = if ready.is_ok() { "was started again" } else { "could not be started again" };
+            judged.reasons.push(format!("the server {came}"));
         }
         tell(&Event::Stage { text: "looking for every acknowledged write".to_string() });
         checked = ready.and_then(|()| checks(stand, stop)).map(|checks| measure.checks.extend(checks));
