@@ -322,6 +322,14 @@ pub fn launch(parent: u32, cpu: Option<usize>, groups: &[PathBuf], command: &[Os
     }
 }
 
+/// Whether a process still runs. One that has ended stays in /proc until its parent looks at it, which in a container
+/// may be never.
+pub fn is_running(pid: u32) -> bool {
+    let state = |stat: String| stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| !matches!(state(stat), Some('Z' | 'X')))
+}
+
 /// The CPUs that this process may use.
 pub fn allowed_cpus() -> Vec<usize> {
     let Ok(set) = nix::sched::sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
@@ -334,4 +342,22 @@ pub fn allowed_cpus() -> Vec<usize> {
 /// When /proc is not mounted.
 pub fn own_path() -> io::Result<PathBuf> {
     std::env::current_exe()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_has_ended_runs_no_more() {
+        let mut child = Command::new("sleep").arg("100").spawn().unwrap();
+        assert!(is_running(child.id()) && is_running(std::process::id()));
+        child.kill().unwrap();
+        while !has_ended(child.id()).unwrap() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(!is_running(child.id()), "nobody has looked at it yet");
+        child.wait().unwrap();
+        assert!(!is_running(u32::MAX));
+    }
 }

@@ -1,5 +1,6 @@
 //! A folder of our own for the time of a measurement.
 
+use super::process;
 use anyhow::{Context, Result};
 use std::fs;
 use std::io::ErrorKind;
@@ -67,8 +68,8 @@ pub fn remove_stale(parent: &Path) {
     let user = nix::unistd::geteuid().as_raw();
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-        let gone = process.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+        let maker = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        let gone = maker.is_some_and(|pid| !process::is_running(pid));
         // Of the entry itself: a link is not a folder of ours, whatever it points to.
         let ours = entry.metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == user);
         if gone && ours && entry.path().join(MARK).is_file() {

@@ -1,5 +1,6 @@
 //! Where the database of a run lies, and how it goes again.
 
+use crate::driver::process;
 use crate::record::store;
 use crate::suite::oltp::parameters::{Identity, LegPlan};
 use anyhow::{Context, Result, bail};
@@ -86,8 +87,8 @@ pub fn remove_stale(parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let process = name.strip_prefix(PASSING).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-        let gone = process.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+        let maker = name.strip_prefix(PASSING).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        let gone = maker.is_some_and(|pid| !process::is_running(pid));
         // A link is not a folder of ours, whatever it points to.
         let folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if gone && folder && holds_only_ours(&entry.path()) {
