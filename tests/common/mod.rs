@@ -1,6 +1,7 @@
 //! What the tests of the program share: a private home, ways to run it, and records as JSON.
 #![allow(dead_code)] // each test file uses a part
 
+pub mod load;
 pub mod oltp;
 pub mod sqld;
 pub mod token;
