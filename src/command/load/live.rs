@@ -70,7 +70,8 @@ impl Live {
     pub fn ends(&mut self, measure: &Measure) {
         let Some(load) = measure.load.as_ref().filter(|_| self.lines) else { return };
         let rate = measure.rate().map_or(String::new(), |rate| format!("{rate:.0}/s, "));
-        eprintln!("{}{} · {rate}{}: {}", self.run, self.phase, load.health, load.reasons.join("; "));
+        let why: String = load.reasons.iter().map(|reason| format!("; {reason}")).collect();
+        eprintln!("{}{} · {rate}{}{why}", self.run, self.phase, load.health);
     }
 
     /// Removes the line.

@@ -3,7 +3,7 @@
 use super::address::Address;
 use super::failure::Failure;
 use super::message::{self, Body, ClientMessage, Executed, Request, ServerMessage};
-use super::transport::Timed;
+use super::transport::{self, Timed};
 use crate::suite::serverless::Protocol;
 use crate::suite::sql::{Answer, Statement};
 use rustls::crypto::ring;
@@ -12,7 +12,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tungstenite::client::ClientRequestBuilder;
 use tungstenite::handshake::HandshakeError;
-use tungstenite::protocol::WebSocketConfig;
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket};
 
@@ -85,9 +84,8 @@ impl Client {
         // Already installed is as good.
         let _ = ring::default_provider().install_default();
         let request = ClientRequestBuilder::new(address.uri().clone()).with_sub_protocol(protocol.name());
-        let config = WebSocketConfig::default()
-            .max_message_size(Some(LARGEST_MESSAGE))
-            .max_frame_size(Some(LARGEST_MESSAGE));
+        let config =
+            transport::config().max_message_size(Some(LARGEST_MESSAGE)).max_frame_size(Some(LARGEST_MESSAGE));
         let (socket, _) =
             tungstenite::client_tls_with_config(request, stream, Some(config), None).map_err(|error| {
                 match error {

@@ -18,4 +18,4 @@ pub use address::{Address, Token};
 pub use client::{Client, Limits, Reply, Stream, Traffic};
 pub use failure::Failure;
 pub use retry::{Backoff, Retried};
-pub use transport::Timed;
+pub use transport::{Timed, config};

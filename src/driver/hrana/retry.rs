@@ -15,7 +15,8 @@ pub struct Backoff {
 }
 
 impl Default for Backoff {
-    /// 2, 4, 8, 16, 32, 64, 100, 100 … ms: about 10 s before it is given up.
+    /// 2, 4, 8, 16, 32, 64, 100, 100 … ms: about 10 s of pauses before it is given up, and as long again in a server
+    /// that itself waits 100 ms before it says that it is busy.
     fn default() -> Self {
         Backoff { first: Duration::from_millis(2), longest: Duration::from_millis(100), attempts: 100 }
     }

@@ -5,10 +5,16 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tungstenite::protocol::WebSocketConfig;
 use tungstenite::stream::NoDelay;
 
 /// How often a wait looks at the clock and at the wish to end.
 const TICK: Duration = Duration::from_millis(200);
+
+/// Of a WebSocket. Its buffer is cleared before every read, so that a large one costs more than it saves.
+pub fn config() -> WebSocketConfig {
+    WebSocketConfig::default().read_buffer_size(16 * 1024)
+}
 
 /// A stream with a deadline.
 #[derive(Debug)]

@@ -86,9 +86,13 @@ pub fn run(setting: &Setting, level: &Level, tell: &mut dyn FnMut(&Event)) -> En
     let mut tally = Tally::new();
     let mut sent = Vec::new();
     for worker in workers {
-        if let Ok((own, writes)) = worker.join() {
-            tally.add(own);
-            sent.extend(writes);
+        match worker.join() {
+            Ok((own, writes)) => {
+                tally.add(own);
+                sent.extend(writes);
+            }
+            // What it has sent is not known any more.
+            Err(_) => tally.wrong("a client broke off".to_string()),
         }
     }
     let elapsed = begun.elapsed();

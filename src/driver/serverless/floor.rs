@@ -1,7 +1,7 @@
 //! What the wire alone costs: an echo over a WebSocket on loopback, with messages as long as those of a real exchange.
 
 use super::{Ran, Side};
-use crate::driver::hrana::Failure;
+use crate::driver::hrana::{self, Failure};
 use crate::driver::meter::Meter;
 use crate::suite::measure::Exchange;
 use crate::suite::serverless::Step;
@@ -33,7 +33,7 @@ impl Echo {
         let thread = thread::spawn(move || {
             let Ok((stream, _)) = listener.accept() else { return };
             if configure(&stream).is_ok()
-                && let Ok(mut socket) = tungstenite::accept(stream)
+                && let Ok(mut socket) = tungstenite::accept_with_config(stream, Some(hrana::config()))
             {
                 while let Ok(message) = socket.read() {
                     if answer(&mut socket, &message).is_err() {
@@ -52,8 +52,12 @@ impl Echo {
     pub fn connect(&self) -> Result<Caller> {
         let stream = TcpStream::connect(self.socket)?;
         configure(&stream)?;
-        let (socket, _) =
-            tungstenite::client(format!("ws://{}/", self.socket), stream).context("the echo")?;
+        let (socket, _) = tungstenite::client::client_with_config(
+            format!("ws://{}/", self.socket),
+            stream,
+            Some(hrana::config()),
+        )
+        .context("the echo")?;
         Ok(Caller(socket))
     }
 }

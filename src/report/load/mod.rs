@@ -61,8 +61,14 @@ fn row(phase: &Phase, sample: &PhaseSample, several: bool) -> Option<Vec<String>
 }
 
 fn mean_cores(load: &Load) -> Option<f64> {
-    let cores: Vec<f64> = load.series.iter().filter_map(|second| second.server_cores).collect();
-    (!cores.is_empty()).then(|| cores.iter().sum::<f64>() / cores.len() as f64)
+    let begins = std::iter::once(0).chain(load.series.iter().map(|second| second.at_ms));
+    let known = begins.zip(&load.series).filter_map(|(begin, second)| {
+        let ms = second.at_ms.saturating_sub(begin) as f64;
+        Some((ms, second.server_cores? * ms))
+    });
+    let (length, cores): (Vec<f64>, Vec<f64>) = known.unzip();
+    let length: f64 = length.iter().sum();
+    (length > 0.0).then(|| cores.iter().sum::<f64>() / length)
 }
 
 /// CPU time of the clients for each statement sent, µs.
