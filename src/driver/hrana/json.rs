@@ -42,14 +42,14 @@ pub fn encode(message: &ClientMessage) -> String {
     serde_json::to_string(&outgoing).expect("no map with other keys than strings is in it")
 }
 
-/// The parts are read only when it is known what they are: a tagged enumeration would read everything twice.
+/// A result is read only when it is known what it is: a tagged enumeration would copy everything first.
 #[derive(Deserialize)]
 struct Incoming<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     request_id: Option<i32>,
     #[serde(borrow)]
-    response: Option<&'a RawValue>,
+    response: Option<Response<'a>>,
     error: Option<Refusal>,
 }
 
@@ -102,9 +102,8 @@ pub fn decode(text: &str) -> Result<ServerMessage, String> {
     }
 }
 
-fn body(response: &RawValue) -> Result<Body, String> {
+fn body(response: Response) -> Result<Body, String> {
     let fault = |error: serde_json::Error| format!("not a response: {error}");
-    let response: Response = serde_json::from_str(response.get()).map_err(fault)?;
     let result = || response.result.ok_or(format!("a response {} without a result", response.kind));
     match response.kind {
         "open_stream" | "close_stream" | "get_autocommit" => Ok(Body::Done),
