@@ -5,7 +5,7 @@ use super::sampler::{self, Sampler};
 use super::tally::Tally;
 use super::worker::{Interval, Shared, Worker};
 use super::{Event, probe};
-use crate::driver::sqld::{self, Server};
+use crate::driver::sqld::Server;
 use crate::suite::load::parameters::{Level, Plan, Until};
 use crate::suite::load::statements::Statements;
 use crate::suite::load::{Evidence, Kind, Load, Probe, Second};
@@ -43,6 +43,10 @@ pub struct Ended {
     pub sent: Vec<Sent>,
     /// The key that the next insert takes.
     pub next_id: i64,
+    /// When the clients began.
+    pub begun: Instant,
+    /// Since then: the last write that was answered.
+    pub last_write_ms: u64,
 }
 
 /// Why a level is ended before its time.
@@ -103,7 +107,8 @@ pub fn run(setting: &Setting, level: &Level, tell: &mut dyn FnMut(&Event)) -> En
     };
     let next_id = shared.next_id.load(Ordering::Relaxed);
     let measure = measure(setting.plan, level, elapsed, tally, watch.series, evidence);
-    Ended { measure, sent, next_id }
+    let last_write_ms = shared.last_write_ms.load(Ordering::Relaxed);
+    Ended { measure, sent, next_id, begun, last_write_ms }
 }
 
 fn measure(
@@ -203,8 +208,11 @@ impl Watch<'_> {
             Some((probe, before)) if probe.is_finished() => {
                 let probe = probe.join().unwrap_or_default();
                 // A write that was answered meanwhile says that the server was only slow.
-                (probe.failure.is_some() && last_ms == before)
-                    .then(|| Cause::Unanswered(Box::new(self.evidence(last_ms, now_ms, probe))))
+                (probe.failure.is_some() && last_ms == before).then(|| {
+                    let cores = self.series.last().and_then(|second| second.server_cores);
+                    let evidence = probe::evidence(self.setting.server, [last_ms, now_ms], probe, cores);
+                    Cause::Unanswered(Box::new(evidence))
+                })
             }
             Some(probing) => {
                 self.probing = Some(probing);
@@ -229,18 +237,5 @@ impl Watch<'_> {
 
     fn writes(&self) -> bool {
         Kind::ALL.iter().any(|kind| kind.writes() && self.setting.plan.mix.share(*kind) > 0)
-    }
-
-    fn evidence(&self, last_write_ms: u64, detected_ms: u64, write_probe: Probe) -> Evidence {
-        let server = self.setting.server;
-        Evidence {
-            last_write_ms,
-            detected_ms,
-            write_probe,
-            thread_states: sqld::observe::thread_states(server.process()),
-            server_cores: self.series.last().and_then(|second| second.server_cores),
-            healthy: server.is_healthy(),
-            server_log: sqld::tail(&server.log()),
-        }
     }
 }

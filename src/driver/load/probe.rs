@@ -2,9 +2,9 @@
 
 use super::DEADLINE_S;
 use crate::driver::hrana::{Address, Client, Failure, Limits};
-use crate::driver::sqld::{Server, observe};
+use crate::driver::sqld::{self, Server, observe};
 use crate::suite::load::statements::{read_probe, write_probe};
-use crate::suite::load::{After, Probe};
+use crate::suite::load::{After, Evidence, Probe};
 use crate::suite::serverless::Protocol;
 use crate::suite::sql::Statement;
 use std::sync::Arc;
@@ -60,6 +60,21 @@ pub fn after(server: &Server, idle: Duration, stop: &Arc<AtomicBool>) -> Option<
         threads: now.map(|usage| usage.threads),
         runnable_threads: now.map(|usage| usage.runnable),
     })
+}
+
+/// What is to be seen of a server that answers no write; the times are of the last write that was answered and of now,
+/// in ms since the clients began.
+pub fn evidence(server: &Server, times: [u64; 2], write_probe: Probe, server_cores: Option<f64>) -> Evidence {
+    let [last_write_ms, detected_ms] = times;
+    Evidence {
+        last_write_ms,
+        detected_ms,
+        write_probe,
+        thread_states: observe::thread_states(server.process()),
+        server_cores,
+        healthy: server.is_healthy(),
+        server_log: sqld::tail(&server.log()),
+    }
 }
 
 /// CPU time over time.

@@ -134,7 +134,7 @@ fn conclude(
     stop: &Arc<AtomicBool>,
     tell: &mut dyn FnMut(&Event),
 ) -> Result<()> {
-    let Ended { mut measure, sent, next_id } = ended;
+    let Ended { mut measure, sent, next_id, begun, last_write_ms } = ended;
     stand.next_id = next_id;
     stand.ledger.add(sent);
     let usage = stand.server.usage().map(|usage| ServerUsage {
@@ -156,6 +156,13 @@ fn conclude(
     if died {
         judged.health = judged.health.max(Health::Collapsed);
         judged.reasons.insert(0, "the process of the server ended".to_string());
+    }
+    if judged.health == Health::Wedged
+        && let Some(after) = after.as_ref().filter(|_| !unanswered)
+    {
+        let times = [last_write_ms, begun.elapsed().as_millis() as u64];
+        load.evidence =
+            Some(probe::evidence(&stand.server, times, after.write_probe.clone(), after.idle_cores));
     }
     let mut checked = Ok(());
     if !stop.load(Ordering::Relaxed) {

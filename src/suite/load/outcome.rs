@@ -177,7 +177,7 @@ pub struct After {
     pub runnable_threads: Option<u64>,
 }
 
-/// What was seen of a server that no longer answered writes, while the clients were still there.
+/// What was seen of a server that no longer answered writes, while the clients were still there or afterwards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
@@ -189,7 +189,7 @@ pub struct Evidence {
     pub write_probe: Probe,
     /// Threads of the server, by state: R runs, S sleeps, D waits for a disk.
     pub thread_states: BTreeMap<String, u64>,
-    /// CPU time of the server in the last second, in cores.
+    /// CPU time of the server in the last second, or while nobody was connected, in cores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cores: Option<f64>,
     /// Whether /health still said 200.
