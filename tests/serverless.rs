@@ -257,7 +257,7 @@ fn a_program_that_never_listens() {
     assert!(load(&place.home.file("a.json"))["partial"].as_str().unwrap().contains("not healthy"));
 
     let program = place.home.start(&words_for(&silent, &["--record", "b.json"]));
-    wait_until("it is started", SOON, || servers_in(&place.data()).first().copied());
+    wait_until("it is started", Duration::from_secs(30), || servers_in(&place.data()).first().copied());
     program.signal(Signal::SIGINT);
     program.end(SOON).exits(3).says(&["sqld: interrupted"]);
     assert_nothing_is_left(&place.data());
