@@ -46,6 +46,7 @@ struct Measured<'a> {
     values: Option<Values>,
     name: Option<String>,
     ratio: Option<Ratio>,
+    spoilt: Option<String>,
 }
 
 impl<'a> Measured<'a> {
@@ -58,7 +59,7 @@ impl<'a> Measured<'a> {
             FigureKey::Total | FigureKey::Phase { .. } => values.as_ref().map(|_| figure.step.clone()),
         };
         let ratio = values.as_ref().and_then(|values| values.against(figure.value, figure.error));
-        Measured { figure, values, name, ratio }
+        Measured { figure, values, name, ratio, spoilt: measured::spoilt(record, &figure.key) }
     }
 
     /// Why there is nothing to divide, or to divide by.
@@ -74,7 +75,7 @@ impl<'a> Measured<'a> {
     }
 
     fn counts_for_shape(&self) -> bool {
-        self.figure.not_comparable.is_none() && self.figure.key.has_machine_factor()
+        self.figure.not_comparable.is_none() && self.spoilt.is_none() && self.figure.key.has_machine_factor()
     }
 }
 
@@ -149,6 +150,9 @@ impl Context<'_> {
         };
         if *name != figure.step {
             return not_comparable(&format!("another step: the record calls {} `{name}`", figure.key));
+        }
+        if let Some(reason) = &measured.spoilt {
+            return not_comparable(reason);
         }
         match (figure.key.kind(), measured.ratio) {
             (Kind::Count, _) => match self.extent.why_resized(&figure.key) {

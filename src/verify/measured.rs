@@ -1,9 +1,10 @@
 //! What a record has to say of a figure.
 
-use super::figure::{FigureKey, Metric, WHOLE};
+use super::figure::{FigureKey, Kind, Metric, WHOLE};
 use crate::record::{CLOCK_ERROR_MS, Leg, PhaseSample, Record, Step};
 use crate::stats::{self, Interval, Ratio, Summary, bootstrap};
 use crate::suite::Suite;
+use crate::suite::load::Health;
 use crate::suite::measure::{Latency, Measure};
 
 /// The measured side of a figure, in its unit: one value of each counted run.
@@ -82,6 +83,20 @@ pub fn ratio_apart(a: &Values, b: &Values) -> Option<Ratio> {
     let ((top, above), (bottom, below)) = (a.estimate()?, b.estimate()?);
     let interval = above.zip(below).map(|(a, b)| Interval { low: a.low / b.high, high: a.high / b.low });
     (bottom > 0.0).then(|| Ratio { value: top / bottom, interval: interval.filter(|i| i.high.is_finite()) })
+}
+
+/// Why a rate or a time of `key` says nothing: the server stopped answering writes, so that most of the time nothing was
+/// done. Counts say what they say all the same.
+pub fn spoilt(record: &Record, key: &FigureKey) -> Option<String> {
+    let FigureKey::Phase { leg, phase, .. } = key else { return None };
+    if matches!(key.kind(), Kind::Count | Kind::Memory) {
+        return None;
+    }
+    let measures = record.leg(leg)?.measures(phase);
+    let wedged =
+        |measure: &&&Measure| measure.load.as_ref().is_some_and(|load| load.health == Health::Wedged);
+    let hits = measures.iter().filter(wedged).count();
+    (hits > 0).then(|| format!("{phase}: the server wedged in {hits} of {} runs", measures.len()))
 }
 
 /// What is to be cited of `key`: of a step the time that the tool printed.

@@ -80,6 +80,9 @@ fn missing(key: &FigureKey) -> Judged {
 }
 
 fn values(record: &Record, key: &FigureKey) -> Result<Values, Judged> {
+    if let Some(reason) = measured::spoilt(record, key) {
+        return Err((Verdict::NotComparable, reason));
+    }
     measured::finest(record, key).ok_or_else(|| missing(key))
 }
 

@@ -93,6 +93,30 @@ fn what_was_published_is_reproduced() {
 }
 
 #[test]
+fn a_wedge_is_no_rate() {
+    let levels = ["clients-1", "clients-4", "clients-8", "clients-16"];
+    // The second counted run of the last level stops answering writes: it has hardly a rate at all.
+    let record = load("sweep", &levels, 2, |phase, run| match (phase, run) {
+        ("clients-16", 3) => Measure { operations: 10, elapsed_ns: 35_000_000_000, ..state(Health::Wedged) },
+        _ => published("sweep", phase),
+    });
+    let report = comparison::judge(&reference("sqlitend-sweep"), &record, false).unwrap();
+    for figure in report.figures.iter().filter(|figure| figure.unit == "/s") {
+        let spoilt = figure.key == "sqld/clients-16/rate";
+        assert_eq!(figure.verdict, if spoilt { NotComparable } else { Reproduced }, "{figure:?}");
+        assert_eq!(figure.reason == "clients-16: the server wedged in 1 of 2 runs", spoilt, "{figure:?}");
+    }
+    assert_eq!(report.factors.iter().map(|factor| factor.value.round()).collect::<Vec<_>>(), [2.0]);
+    let claim = "kind = 'ratio'\nnumerator = 'sqld/clients-16/rate'\ndenominator = 'sqld/clients-4/rate'\nat_most = 0.9";
+    assert_eq!(
+        judged(&record, claim),
+        (NotComparable, "clients-16: the server wedged in 1 of 2 runs".to_string())
+    );
+    let counted = "kind = 'bound'\nfigure = 'sqld/clients-16/failures'\nat_most = 0";
+    assert_eq!(judged(&record, counted).0, Reproduced);
+}
+
+#[test]
 fn a_lone_figure_is_no_shape() {
     let record = load("million", &["million"], 1, |phase, _| published("million", phase));
     for (strict, verdict, piece) in
