@@ -436,7 +436,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "FILE")]
     pub sqld: Option<PathBuf>,
 
-    /// Shrink a study: its rows and operations; of oltp also caches and the memory limit
+    /// Shrink a study: its rows and operations; of oltp also caches and the memory limit, of sweep the seconds of a level
     #[arg(long, value_name = "1/N")]
     pub scale: Option<Scale>,
 

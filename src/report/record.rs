@@ -33,7 +33,8 @@ pub fn explanation(record: &Record) -> Vec<Table> {
     let has_server = |leg: &Leg| {
         leg.phases.iter().flat_map(|p| &p.samples).any(|sample| sample.measure.exchange.is_some())
     };
-    if record.legs.iter().any(has_server) { tables(record) } else { Vec::new() }
+    let has_server = is_load(record) || record.legs.iter().any(has_server);
+    if has_server { tables(record) } else { Vec::new() }
 }
 
 /// Timed lines under their testsets, and TOTAL.

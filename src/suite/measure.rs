@@ -55,7 +55,8 @@ impl Exchange {
     pub fn since(&self, before: &Exchange) -> Exchange {
         let difference = |now: Option<u64>, then: Option<u64>| now.zip(then).map(|(now, then)| now - then);
         Exchange {
-            server_ns: difference(self.server_ns, before.server_ns),
+            // A server that does not tell its time leaves 0.
+            server_ns: difference(self.server_ns, before.server_ns).filter(|ns| *ns > 0),
             client_cpu_ns: difference(self.client_cpu_ns, before.client_cpu_ns),
             round_trips: self.round_trips - before.round_trips,
             sent_bytes: self.sent_bytes - before.sent_bytes,
@@ -105,7 +106,7 @@ pub struct Latency {
     pub p99_ns: u64,
     pub p999_ns: u64,
     pub max_ns: u64,
-    /// HdrHistogram, V2 with deflate, base64; values in ns, four significant digits.
+    /// HdrHistogram, V2 with deflate, base64; values in ns, four significant digits, or three of many clients.
     pub histogram: String,
 }
 

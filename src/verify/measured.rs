@@ -4,7 +4,7 @@ use super::figure::{FigureKey, Kind, Metric, WHOLE};
 use crate::record::{CLOCK_ERROR_MS, Leg, PhaseSample, Record, Step};
 use crate::stats::{self, Interval, Ratio, Summary, bootstrap};
 use crate::suite::Suite;
-use crate::suite::load::Health;
+use crate::suite::load::{Health, Load};
 use crate::suite::measure::{Latency, Measure};
 
 /// The measured side of a figure, in its unit: one value of each counted run.
@@ -86,17 +86,21 @@ pub fn ratio_apart(a: &Values, b: &Values) -> Option<Ratio> {
 }
 
 /// Why a rate or a time of `key` says nothing: the server stopped answering writes, so that most of the time nothing was
-/// done. Counts say what they say all the same.
+/// done, or the level was cut short. Counts say what they say all the same.
 pub fn spoilt(record: &Record, key: &FigureKey) -> Option<String> {
     let FigureKey::Phase { leg, phase, .. } = key else { return None };
     if matches!(key.kind(), Kind::Count | Kind::Memory) {
         return None;
     }
     let measures = record.leg(leg)?.measures(phase);
+    let hits = |spoils: fn(&Load) -> bool| {
+        let hits = measures.iter().filter(|m| m.load.as_ref().is_some_and(|load| spoils(load))).count();
+        (hits > 0).then(|| format!("in {hits} of {} runs", measures.len()))
+    };
     let wedged =
-        |measure: &&&Measure| measure.load.as_ref().is_some_and(|load| load.health == Health::Wedged);
-    let hits = measures.iter().filter(wedged).count();
-    (hits > 0).then(|| format!("{phase}: the server wedged in {hits} of {} runs", measures.len()))
+        hits(|load| load.health == Health::Wedged).map(|n| format!("{phase}: the server wedged {n}"));
+    let cut = || hits(|load| load.health == Health::Unknown || load.outcomes.abandoned > 0);
+    wedged.or_else(|| cut().map(|n| format!("{phase}: cut short {n}")))
 }
 
 /// What is to be cited of `key`: of a step the time that the tool printed.

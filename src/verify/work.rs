@@ -14,8 +14,10 @@ pub fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkC
         checks.push(source_id(id, leg.engine.source_id.as_deref()));
     }
     if record.pinned() == Some(false) {
-        let detail = "the record's sources are not the pinned ones".to_string();
-        checks.push(WorkCheck { what: "sources".to_string(), same: Some(false), detail });
+        // Where the publication does not say what it measured, nor does the pin.
+        let same = about.engine.sqlite_version.is_some().then_some(false);
+        let detail = "the record's sources, or its server, are not the pinned ones".to_string();
+        checks.push(WorkCheck { what: "sources".to_string(), same, detail });
     }
     if !about.engine.flags.is_empty() {
         checks.push(flags_check(&about.engine.flags, leg));
@@ -86,6 +88,9 @@ fn compile_flags(command: &str) -> Vec<String> {
 /// Parameters that do not change the work.
 const HARMLESS: &[&str] = &["stats", "generator"];
 
+/// What imitates another machine: it makes the machine another, and not the work.
+const LIMITS: &[&str] = &["cpus", "memory_limit"];
+
 fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
     let published = reference.about.all_parameters().unwrap_or_default();
     let imported = matches!(record.origin, crate::record::Origin::Imported { .. });
@@ -96,7 +101,9 @@ fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
         // A saved output says nothing of most options.
         let unknown = imported && here.is_none();
         // The shape survives it, the size does not: judged, but never without the remark.
-        let resized = is_extent(&record.suite, name) && there != here;
+        let resized = there != here
+            && (is_extent(&record.suite, name)
+                || (record.suite != "oltp" && LIMITS.contains(&name.as_str())));
         let same = (!unknown && !resized).then_some(there == here);
         let detail = match same {
             Some(true) => spelt(here),

@@ -17,6 +17,7 @@ use crate::driver::scratch;
 use crate::environment::noise;
 use crate::record::Run;
 use crate::record::store::Destination;
+use crate::suite::load::Health;
 use crate::suite::measure::Measure;
 use anyhow::Result;
 use live::Live;
@@ -123,8 +124,10 @@ fn take(
         Ok(Event::Began { phase }) => live.begins(&phase),
         Ok(Event::Ticked { second }) => live.ticks(&second),
         Ok(Event::Ended { phase, measure, server }) => {
-            told.levels += 1;
-            told.usage = server.or(told.usage);
+            // One that was cut short is kept, and not whole.
+            told.levels +=
+                u32::from(measure.load.as_ref().is_some_and(|load| load.health != Health::Unknown));
+            told.usage = server.map(|server| told.usage.unwrap_or_default().and(server)).or(told.usage);
             live.ends(&measure);
             samples::keep(&mut recording.record, number, &phase, *measure);
             return true;

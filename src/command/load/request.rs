@@ -122,7 +122,7 @@ impl Request {
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Request> {
         let folder = folder(server.dir.as_deref())?;
-        let deadline = deadline(&study.plan(false));
+        let deadline = deadline(&study.plan(false), limits.idle);
         Ok(Request {
             study,
             server: own_server(server, &folder)?,
@@ -138,7 +138,8 @@ impl Request {
     }
 
     fn check_disk(&self) -> Result<()> {
-        let seconds: u64 = self.study.plan(false).levels.iter().map(|level| seconds(level.until)).sum();
+        let plan = self.study.plan(false);
+        let seconds: u64 = plan.levels.iter().map(|level| seconds(level.until, plan.rate)).sum();
         let needed = seconds * BYTES_PER_SECOND;
         let folder = &self.server.folder;
         match disk::free_bytes(folder).filter(|free| *free < needed) {
@@ -166,16 +167,18 @@ impl Request {
     }
 }
 
-fn seconds(until: Until) -> u64 {
+/// From above.
+fn seconds(until: Until, rate: Option<f64>) -> u64 {
     match until {
         Until::Seconds(seconds) => seconds,
-        // A tenth of the published rate.
-        Until::Statements(statements) => statements / 150,
+        // A tenth of the published rate, or the rate that is asked for.
+        Until::Statements(statements) => (statements as f64 / rate.unwrap_or(150.0).min(150.0)) as u64,
     }
 }
 
 /// For each level its time, and five minutes for what comes before and after it.
-fn deadline(plan: &Plan) -> Duration {
-    let level = |until: Until| Duration::from_secs(seconds(until) + 300);
+fn deadline(plan: &Plan, idle: f64) -> Duration {
+    let level =
+        |until: Until| Duration::from_secs(seconds(until, plan.rate) + 300) + Duration::from_secs_f64(idle);
     plan.levels.iter().map(|l| level(l.until)).sum()
 }

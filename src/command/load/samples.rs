@@ -6,7 +6,7 @@ use crate::driver::cgroup::MemoryGroup;
 use crate::driver::load::ServerUsage;
 use crate::record::{self, Answer, Engine, Leg, Memory, Record, Resources, Run};
 use crate::suite::load::LOST_WRITES;
-use crate::suite::measure::{Exchange, Measure};
+use crate::suite::measure::Measure;
 use std::collections::BTreeMap;
 
 /// A record with its only leg, and nothing measured.
@@ -56,14 +56,9 @@ pub fn learn(
 }
 
 /// Adds what a level has measured.
-pub fn keep(record: &mut Record, number: u32, phase: &str, mut measure: Measure) {
+pub fn keep(record: &mut Record, number: u32, phase: &str, measure: Measure) {
     let leg = &mut record.legs[0];
     judge(leg, phase, &measure);
-    measure.exchange = measure.load.as_ref().and_then(|load| load.client_cpu_ns).map(|cpu| Exchange {
-        client_cpu_ns: Some(cpu),
-        round_trips: measure.operations + measure.busy,
-        ..Exchange::default()
-    });
     leg.add(number, phase, measure);
 }
 

@@ -16,6 +16,8 @@ use crate::record::store::Destination;
 use crate::suite::measure::Exchange;
 use crate::suite::serverless::{Leg, STEPS, Step, work};
 use anyhow::Result;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -111,13 +113,28 @@ impl Session<'_> {
 
     /// Beside the record, or in the folder for temporary files; says where.
     fn keep_log(&self, log: &str) -> String {
-        let path = match self.recording.path() {
-            Some(record) => record.with_extension("sqld.log"),
-            None => std::env::temp_dir().join(format!("repro-{}.sqld.log", std::process::id())),
+        let (folder, name) = match self.recording.path() {
+            Some(record) => (record.with_file_name(""), record.file_stem().unwrap_or_default().to_owned()),
+            None => (std::env::temp_dir(), format!("repro-{}", std::process::id()).into()),
         };
-        match std::fs::write(&path, log) {
-            Ok(()) => format!("; what the server wrote is in {}", path.display()),
-            Err(error) => format!("; what the server wrote is lost: {}: {error}", path.display()),
+        match write_new(&folder, &name.to_string_lossy(), log) {
+            Ok(path) => format!("; what the server wrote is in {}", path.display()),
+            Err(error) => format!("; what the server wrote is lost: {}: {error}", folder.display()),
         }
     }
+}
+
+/// Writes NAME.sqld.log, or NAME-2.sqld.log where that exists already, and so on.
+fn write_new(folder: &Path, name: &str, log: &str) -> std::io::Result<PathBuf> {
+    let mut path = folder.join(format!("{name}.sqld.log"));
+    for number in 2.. {
+        match std::fs::File::create_new(&path) {
+            Ok(mut file) => return file.write_all(log.as_bytes()).map(|()| path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                path = folder.join(format!("{name}-{number}.sqld.log"));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    unreachable!("there are more numbers than files")
 }

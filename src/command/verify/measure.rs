@@ -95,12 +95,14 @@ fn of_sweep(reference: &Reference, args: &VerifyArgs, interrupted: &Arc<AtomicBo
     parameters.seconds = args.scale.unwrap_or_default().of(parameters.seconds);
     let sweep = SweepArgs {
         parameters,
-        until_wedged: args.plan.runs,
+        until_wedged: None,
         server: server(args),
         limits: LimitArgs::default(),
         output: quiet(args),
     };
-    whole(load::measure(&load::Request::sweep(&sweep, interrupted)?, &destination()?)?)
+    let runs = args.plan.runs.unwrap_or(1);
+    let request = load::Request { runs, ..load::Request::sweep(&sweep, interrupted)? };
+    whole(load::measure(&request, &destination()?)?)
 }
 
 fn of_million(reference: &Reference, args: &VerifyArgs, interrupted: &Arc<AtomicBool>) -> Result<Record> {
@@ -108,7 +110,9 @@ fn of_million(reference: &Reference, args: &VerifyArgs, interrupted: &Arc<Atomic
     parameters.scale = args.scale.unwrap_or(parameters.scale);
     let million =
         MillionArgs { parameters, server: server(args), limits: LimitArgs::default(), output: quiet(args) };
-    whole(load::measure(&load::Request::million(&million, interrupted)?, &destination()?)?)
+    let runs = args.plan.runs.unwrap_or(1);
+    let request = load::Request { runs, ..load::Request::million(&million, interrupted)? };
+    whole(load::measure(&request, &destination()?)?)
 }
 
 fn server(args: &VerifyArgs) -> ServerArgs {

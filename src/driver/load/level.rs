@@ -12,7 +12,7 @@ use crate::suite::load::{Evidence, Kind, Load, Probe, Second};
 use crate::suite::measure::{Check, Measure};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -59,12 +59,12 @@ enum Cause {
 pub fn run(setting: &Setting, level: &Level, tell: &mut dyn FnMut(&Event)) -> Ended {
     // Its own wish to end, beside the user's: a level that hangs is ended, and the next one begins.
     let stop = Arc::new(AtomicBool::new(false));
-    let begun = Instant::now();
     let shared = Arc::new(Shared {
         address: setting.server.address(),
         streams: setting.plan.streams,
         limits: probe::limits(&stop),
-        begun,
+        begun: OnceLock::new(),
+        start: Barrier::new(level.clients as usize),
         epoch: setting.epoch,
         until: level.until,
         rate: setting.plan.rate,
@@ -83,6 +83,7 @@ pub fn run(setting: &Setting, level: &Level, tell: &mut dyn FnMut(&Event)) -> En
     };
     let workers: Vec<JoinHandle<(Tally, Vec<Sent>)>> = (0..).zip(&intervals).map(client).collect();
 
+    let begun = wait_for_begin(&shared, setting.stop);
     let mut watch = Watch { setting, shared: &shared, probing: None, series: Vec::new() };
     let mut sampler = Sampler::new(begun, setting.server, intervals);
     let cause = watch.until_done(&workers, &mut sampler, tell);
@@ -99,7 +100,7 @@ pub fn run(setting: &Setting, level: &Level, tell: &mut dyn FnMut(&Event)) -> En
             Err(_) => tally.wrong("a client broke off".to_string()),
         }
     }
-    let elapsed = begun.elapsed();
+    let elapsed = tally.last.map_or(Duration::ZERO, |last| last.saturating_duration_since(begun));
     watch.series.push(sampler.sample(setting.server));
     let evidence = match cause {
         Some(Cause::Unanswered(evidence)) => Some(*evidence),
@@ -109,6 +110,19 @@ pub fn run(setting: &Setting, level: &Level, tell: &mut dyn FnMut(&Event)) -> En
     let measure = measure(setting.plan, level, elapsed, tally, watch.series, evidence);
     let last_write_ms = shared.last_write_ms.load(Ordering::Relaxed);
     Ended { measure, sent, next_id, begun, last_write_ms }
+}
+
+/// Until all clients have connected, or tried to.
+fn wait_for_begin(shared: &Shared, stop: &AtomicBool) -> Instant {
+    loop {
+        if let Some(begun) = shared.begun.get() {
+            return *begun;
+        }
+        if stop.load(Ordering::Relaxed) {
+            shared.limits.stop.store(true, Ordering::Relaxed);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn measure(
@@ -173,7 +187,7 @@ impl Watch<'_> {
         sampler: &mut Sampler,
         tell: &mut dyn FnMut(&Event),
     ) -> Option<Cause> {
-        let mut next = self.shared.begun + Duration::from_secs(1);
+        let mut next = self.shared.begun() + Duration::from_secs(1);
         let mut cause = None;
         while workers.iter().any(|worker| !worker.is_finished()) {
             thread::sleep(Duration::from_millis(20));
@@ -202,13 +216,13 @@ impl Watch<'_> {
         if self.setting.server.usage().is_none() {
             return Some(Cause::Died);
         }
-        let now_ms = self.shared.begun.elapsed().as_millis() as u64;
+        let now_ms = self.shared.begun().elapsed().as_millis() as u64;
         let last_ms = self.shared.last_write_ms.load(Ordering::Relaxed);
         match self.probing.take() {
             Some((probe, before)) if probe.is_finished() => {
                 let probe = probe.join().unwrap_or_default();
                 // A write that was answered meanwhile says that the server was only slow.
-                (probe.failure.is_some() && last_ms == before).then(|| {
+                (probe.unanswered && last_ms == before).then(|| {
                     let cores = self.series.last().and_then(|second| second.server_cores);
                     let evidence = probe::evidence(self.setting.server, [last_ms, now_ms], probe, cores);
                     Cause::Unanswered(Box::new(evidence))

@@ -48,12 +48,25 @@ pub enum Event {
 }
 
 /// What a server used, from its start to the end of a level.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct ServerUsage {
     pub user_us: u64,
     pub system_us: u64,
     pub peak_memory_bytes: u64,
+}
+
+impl ServerUsage {
+    /// Together with a later look, at the same server or at the next one, whose counts begin anew.
+    pub fn and(self, later: ServerUsage) -> ServerUsage {
+        let same = later.user_us >= self.user_us && later.system_us >= self.system_us;
+        let before = if same { ServerUsage::default() } else { self };
+        ServerUsage {
+            user_us: before.user_us + later.user_us,
+            system_us: before.system_us + later.system_us,
+            peak_memory_bytes: self.peak_memory_bytes.max(later.peak_memory_bytes),
+        }
+    }
 }
 
 /// How long a client waits for a reply. sqld lets a write wait 5 s for another one's transaction, twice.

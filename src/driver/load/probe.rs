@@ -1,7 +1,7 @@
 //! Whether a server still answers, and what it does when nobody asks.
 
 use super::DEADLINE_S;
-use crate::driver::hrana::{Address, Client, Failure, Limits};
+use crate::driver::hrana::{Address, Backoff, Client, Failure, Limits};
 use crate::driver::sqld::{self, Server, observe};
 use crate::suite::load::statements::{read_probe, write_probe};
 use crate::suite::load::{After, Evidence, Probe};
@@ -27,10 +27,21 @@ fn probe(address: &Address, stop: &Arc<AtomicBool>, statement: &Statement) -> Pr
     let ask = || -> Result<(), Failure> {
         let mut client = Client::connect(address, Protocol::Hrana3, &limits(stop))?;
         let stream = client.open_stream()?;
-        client.execute(stream, statement).map(|_| ())
+        let repeated = Backoff { attempts: 50, ..Backoff::default() }.run(
+            || client.execute(stream, statement),
+            |pause| {
+                thread::sleep(pause);
+                !stop.load(Ordering::Relaxed)
+            },
+        );
+        repeated.outcome.map(|_| ())
     };
-    let failure = ask().err().map(|failure| failure.to_string());
-    Probe { took_ms: begun.elapsed().as_millis() as u64, failure }
+    let failure = ask().err();
+    Probe {
+        took_ms: begun.elapsed().as_millis() as u64,
+        unanswered: failure.as_ref().is_some_and(|f| matches!(f, Failure::TimedOut(_)) || f.is_busy()),
+        failure: failure.map(|failure| failure.to_string()),
+    }
 }
 
 /// Watches a server that nobody is connected to, then asks it for a row and for a write. `None` when the user wants it
@@ -56,7 +67,11 @@ pub fn after(server: &Server, idle: Duration, stop: &Arc<AtomicBool>) -> Option<
         read_probe,
         write_probe,
         idle_ms: idle.as_millis() as u64,
-        idle_cores: before.zip(now).map(|(before, now)| cores(&before, &now, idle)),
+        // Ticks of 10 ms say little of a shorter time.
+        idle_cores: before
+            .zip(now)
+            .filter(|_| idle.as_millis() >= 200)
+            .map(|(before, now)| cores(&before, &now, idle)),
         threads: now.map(|usage| usage.threads),
         runnable_threads: now.map(|usage| usage.runnable),
     })

@@ -3,7 +3,7 @@
 use super::ledger::Ledger;
 use super::level::{self, Ended};
 use super::{Event, Job, ServerUsage, probe};
-use crate::driver::hrana::{Client, Stream};
+use crate::driver::hrana::{Client, Limits, Stream};
 use crate::driver::sqld::Server;
 use crate::suite::load::parameters::Level;
 use crate::suite::load::statements::{SCHEMA, seeding};
@@ -17,6 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// How long a check of a large database may take.
+const CHECK: Duration = Duration::from_secs(600);
 /// Statements of a message that seeds.
 const BATCH: usize = 20;
 
@@ -142,6 +144,8 @@ fn conclude(
         system_us: usage.system.as_micros() as u64,
         peak_memory_bytes: usage.peak_memory_bytes,
     });
+    let files = stand.server.files();
+    (measure.database_bytes, measure.wal_bytes) = (files.database_bytes, files.wal_bytes);
     let mut after = None;
     if usage.is_some() && !stop.load(Ordering::Relaxed) {
         let idle = Duration::from_millis(job.idle_ms);
@@ -151,10 +155,9 @@ fn conclude(
     let died = stand.server.usage().is_none();
     let mut load = measure.load.take().unwrap_or_default();
     let unanswered = load.evidence.is_some();
-    let mut judged =
-        judge(&load.outcomes, &load.series, after.as_ref().filter(|_| !died), unanswered && !died);
+    let mut judged = judge(&load, after.as_ref().filter(|_| !died));
     if died {
-        judged.health = judged.health.max(Health::Collapsed);
+        judged.health = Health::Collapsed;
         judged.reasons.insert(0, "the process of the server ended".to_string());
     }
     if judged.health == Health::Wedged
@@ -181,14 +184,15 @@ fn conclude(
     (load.health, load.reasons) = (judged.health, judged.reasons);
     load.after = after;
     measure.load = Some(load);
-    let files = stand.server.files();
-    (measure.database_bytes, measure.wal_bytes) = (files.database_bytes, files.wal_bytes);
     tell(&Event::Ended { phase: level.phase.clone(), measure: Box::new(measure), server: usage });
     checked.context("checking what was written")
 }
 
 fn checks(stand: &Stand, stop: &Arc<AtomicBool>) -> Result<Vec<Check>> {
-    let (mut client, stream) = connect(&stand.server, stop)?;
+    // All pages are read.
+    let limits = Limits { reply: CHECK, ..probe::limits(stop) };
+    let mut client = Client::connect(&stand.server.address(), Protocol::Hrana3, &limits)?;
+    let stream = client.open_stream()?;
     let mut checks = stand.ledger.check(&mut client, stream)?;
     let rows = client.execute(stream, &Statement::new("PRAGMA integrity_check", Vec::new()))?.answer.rows;
     let found = match rows.first().and_then(|row| row.first()) {

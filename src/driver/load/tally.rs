@@ -6,14 +6,14 @@ use crate::suite::load::{Kind, KindMeasure, Outcomes};
 use crate::suite::measure::Latency;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// An answer after more than this has stalled.
 const STALL: Duration = Duration::from_secs(1);
 
-/// Latencies in ns, kept to 1 µs and three digits; longer than two minutes counts as two minutes.
+/// Latencies in ns, kept to 1 µs and three digits; longer than a day counts as a day.
 pub fn histogram() -> Histogram<u32> {
-    Histogram::new_with_bounds(1000, 120_000_000_000, 3).expect("the bounds are constant")
+    Histogram::new_with_bounds(1000, 86_400_000_000_000, 3).expect("the bounds are constant")
 }
 
 /// Adds a latency.
@@ -36,6 +36,8 @@ pub struct Tally {
     first_attempts: Histogram<u32>,
     /// CPU time of the clients' threads.
     pub cpu_ns: Option<u64>,
+    /// When the last statement ended.
+    pub last: Option<Instant>,
 }
 
 impl Tally {
@@ -49,24 +51,32 @@ impl Tally {
             kinds: std::array::from_fn(|_| histogram()),
             first_attempts: histogram(),
             cpu_ns: Some(0),
+            last: None,
         }
     }
 
-    /// Puts a statement in its class; `latency` counts from when it was due. Whether it was answered.
-    pub fn classify<T>(&mut self, kind: Kind, retried: &Retried<T>, latency: Duration) -> bool {
+    /// Puts a statement in its class, by how long it took from when it was sent; its latency counts from when it was
+    /// due. Whether it was answered.
+    pub fn classify<T>(
+        &mut self,
+        kind: Kind,
+        retried: &Retried<T>,
+        latency: Duration,
+        took: Duration,
+    ) -> bool {
         self.busy += u64::from(retried.busy);
         count(&mut self.first_attempts, retried.first);
         match &retried.outcome {
             Ok(_) => {
                 count(&mut self.kinds[kind as usize], latency);
                 match () {
-                    () if latency > STALL => self.outcomes.stalled += 1,
+                    () if took > STALL => self.outcomes.stalled += 1,
                     () if retried.busy > 0 => self.outcomes.ok_after_busy += 1,
                     () => self.outcomes.ok += 1,
                 }
                 return true;
             }
-            // It is ended only where writes are found to be no longer answered.
+            // A wait that is ended here is one of a level that is given up: writes are no longer answered.
             Err(Failure::TimedOut(_) | Failure::Interrupted) => self.outcomes.hung += 1,
             Err(Failure::Dropped(_) | Failure::Refused(_) | Failure::Http(_)) => self.outcomes.dropped += 1,
             Err(Failure::Auth { .. }) => self.error("AUTH"),
@@ -97,6 +107,7 @@ impl Tally {
             let _ = own.add(other);
         }
         let _ = self.first_attempts.add(&other.first_attempts);
+        self.last = self.last.max(other.last);
         self.cpu_ns = self.cpu_ns.zip(other.cpu_ns).map(|(own, other)| own + other);
     }
 
@@ -148,7 +159,7 @@ mod tests {
         ];
         let mut tally = Tally::new();
         for (outcome, ms) in &cases {
-            tally.classify(Kind::Update, outcome, Duration::from_millis(*ms));
+            tally.classify(Kind::Update, outcome, Duration::from_millis(*ms), Duration::from_millis(*ms));
         }
         let all = &tally.outcomes;
         assert_eq!((all.ok, all.ok_after_busy, all.stalled, all.hung, all.dropped), (1, 1, 1, 1, 2));

@@ -11,7 +11,7 @@ use crate::suite::serverless::Protocol;
 use crate::suite::sql::Statement;
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,8 +26,10 @@ pub struct Shared {
     pub streams: Streams,
     /// Waits and the wish to end.
     pub limits: Limits,
-    /// When the clients began.
-    pub begun: Instant,
+    /// When the clients began: all are connected, as far as the server lets them.
+    pub begun: OnceLock<Instant>,
+    /// Where they wait for one another.
+    pub start: Barrier,
     /// Zero of the clock of the ledger.
     pub epoch: Instant,
     /// When the level ends.
@@ -51,14 +53,14 @@ impl Shared {
             return None;
         }
         let due_at =
-            |number: u64| self.rate.map(|rate| self.begun + Duration::from_secs_f64(number as f64 / rate));
+            |number: u64| self.rate.map(|rate| self.begun() + Duration::from_secs_f64(number as f64 / rate));
         match self.until {
             Until::Statements(quota) => {
                 let number = self.claimed.fetch_add(1, Ordering::Relaxed);
                 (number < quota).then(|| due_at(number))
             }
             Until::Seconds(seconds) => {
-                let end = self.begun + Duration::from_secs(seconds);
+                let end = self.begun() + Duration::from_secs(seconds);
                 if Instant::now() >= end {
                     return None;
                 }
@@ -66,6 +68,11 @@ impl Shared {
                 due.is_none_or(|due| due < end).then_some(due)
             }
         }
+    }
+
+    /// When the clients began.
+    pub fn begun(&self) -> Instant {
+        *self.begun.get_or_init(Instant::now)
     }
 
     fn stopped(&self) -> bool {
@@ -108,7 +115,11 @@ impl Worker {
 
     /// Sends statement after statement until the level is over.
     pub fn run(mut self) -> (Tally, Vec<Sent>) {
+        // What fails here is tried again with the first statement.
+        self.connection = connect(&self.shared).ok();
+        self.shared.start.wait();
         let cpu = thread_cpu_ns();
+        self.shared.begun();
         while let Some(due) = self.shared.claim() {
             if let Some(due) = due
                 && !self.wait_until(due)
@@ -143,15 +154,17 @@ impl Worker {
             return false;
         }
         let latency = due.unwrap_or(begun).elapsed();
-        let answered = self.tally.classify(next.kind, &retried, latency);
+        self.tally.last = Some(Instant::now());
+        let answered = self.tally.classify(next.kind, &retried, latency, begun.elapsed());
         self.tick(latency, answered, u64::from(retried.busy));
         match &retried.outcome {
             Ok(reply) => {
                 self.book(&next, begun, true);
                 self.check(&next, reply);
             }
-            // What the server refuses has not happened.
-            Err(Failure::Server { .. }) => {}
+            Err(failure) if failure.is_busy() => {}
+            // Whatever else the server says, it may have come after the write.
+            Err(Failure::Server { .. }) => self.book(&next, begun, false),
             Err(_) => {
                 self.book(&next, begun, false);
                 self.connection = None;
@@ -178,7 +191,7 @@ impl Worker {
         let now = Instant::now();
         let since = |at: Instant| at.duration_since(self.shared.epoch).as_nanos() as u64;
         if answered {
-            let ms = now.duration_since(self.shared.begun).as_millis() as u64;
+            let ms = now.duration_since(self.shared.begun()).as_millis() as u64;
             self.shared.last_write_ms.fetch_max(ms, Ordering::Relaxed);
         }
         let answered_ns = answered.then(|| since(now));

@@ -20,7 +20,7 @@ const BATCH: usize = 100;
 const BATCH_BYTES: usize = 2 << 20;
 /// The first statement that sqld takes for a write is a pragma.
 const READ_ONLY: &str = "does the token permit to write? sqld ends the connection when it does not";
-const TABLES: &str = "SELECT name FROM sqlite_schema WHERE name IN ('items', 'items_k', 'blobs')";
+const TABLES: &str = "SELECT name FROM sqlite_schema WHERE lower(name) IN ('items', 'items_k', 'blobs')";
 
 pub fn run(
     leg: Leg,
@@ -51,7 +51,9 @@ pub fn run(
     };
     let mut side = Remote { client, how, server_ns: 0, busy: 0, stop: Arc::clone(&setting.stop) };
     let result = steps(&mut side, run);
-    if matches!(setting.target, Target::Remote(_)) {
+    // Only what we have made ourselves: had the first statement failed, the table would be somebody's.
+    let made = run.steps.first().is_some_and(|(_, measure)| measure.operations > 0);
+    if made && matches!(setting.target, Target::Remote(_)) {
         // Nothing of ours stays in a database of somebody's, also when the connection did not live through it.
         let tidied = tidy(address, setting, &limits);
         return result.and(tidied.context("our tables `items` and `blobs` may still be there: remove them"));

@@ -39,7 +39,7 @@ pub fn table(record: &Record) -> Table {
 fn row(phase: &Phase, sample: &PhaseSample, several: bool) -> Option<Vec<String>> {
     let measure = &sample.measure;
     let load = measure.load.as_ref()?;
-    let ms = |ns: u64| format!("{:.2}", ns as f64 / 1e6);
+    let ms = |ns: u64| if measure.operations > 0 { format!("{:.2}", ns as f64 / 1e6) } else { String::new() };
     let latency = &measure.latency;
     let name =
         if several { format!("  {} run {}", phase.name, sample.run) } else { format!("  {}", phase.name) };
@@ -104,20 +104,14 @@ fn notes(leg: &Leg) -> Vec<String> {
 
 fn level(name: &str, measure: &Measure, load: &Load) -> Vec<String> {
     let mut notes = Vec::new();
-    if load.health != Health::Clean {
+    if !load.reasons.is_empty() {
         notes.push(format!("{name}: {}: {}", load.health, load.reasons.join("; ")));
-    }
-    if load.outcomes.abandoned > 0 {
-        notes.push(format!(
-            "{name}: {} statements of the quota were never sent",
-            count(load.outcomes.abandoned)
-        ));
     }
     if let Some(evidence) = &load.evidence {
         let states: Vec<String> =
             evidence.thread_states.iter().map(|(state, count)| format!("{count} {state}")).collect();
         notes.push(format!(
-            "{name}: the last write was answered after {:.1} s, and {:.1} s later it was certain that none is any more; \
+            "{name}: the last write was answered after {:.1} s, and {:.1} s later a write of its own was still without a reply; \
              /health {}; threads {}",
             evidence.last_write_ms as f64 / 1000.0,
             evidence.detected_ms.saturating_sub(evidence.last_write_ms) as f64 / 1000.0,
@@ -142,19 +136,22 @@ fn level(name: &str, measure: &Measure, load: &Load) -> Vec<String> {
 
 /// How often a level that ran several times wedged.
 fn frequency(phase: &Phase) -> Option<String> {
-    let healths: Vec<Health> =
-        phase.samples.iter().filter_map(|sample| Some(sample.measure.load.as_ref()?.health)).collect();
+    let healths: Vec<Health> = phase
+        .samples
+        .iter()
+        .filter_map(|sample| Some(sample.measure.load.as_ref()?.health))
+        .filter(|health| *health != Health::Unknown)
+        .collect();
     if healths.len() < 2 {
         return None;
     }
     let of = |health: Health| healths.iter().filter(|other| **other == health).count();
     let interval = proportion::wilson(of(Health::Wedged), healths.len())?;
-    let counts: Vec<String> =
-        [Health::Clean, Health::Stalled, Health::Collapsed, Health::Wedged, Health::Unknown]
-            .into_iter()
-            .filter(|health| of(*health) > 0)
-            .map(|health| format!("{} {health}", of(health)))
-            .collect();
+    let counts: Vec<String> = [Health::Clean, Health::Stalled, Health::Collapsed, Health::Wedged]
+        .into_iter()
+        .filter(|health| of(*health) > 0)
+        .map(|health| format!("{} {health}", of(health)))
+        .collect();
     Some(format!(
         "{}: {} of {} runs; wedged in {:.0} % [{:.0}, {:.0}] of all",
         phase.name,

@@ -1,6 +1,6 @@
 //! From what was measured to a verdict on the server.
 
-use super::{After, Outcomes, Second};
+use super::{After, Load, Second};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -16,11 +16,12 @@ pub enum Health {
     Unknown,
     /// Every statement was answered within a second, and none of the seconds was without an answer.
     Clean,
-    /// Every statement was answered, but some after more than a second, or a whole second brought no answer.
+    /// Every statement that was sent was answered, but some after more than a second, or a whole second brought no
+    /// answer, or some were never sent.
     Stalled,
     /// Statements failed; the server answers again.
     Collapsed,
-    /// The server answers no write any more, though nobody else is connected.
+    /// The server answers no write any more, though nobody else is connected: no reply comes by the deadline.
     Wedged,
 }
 
@@ -45,6 +46,8 @@ impl fmt::Display for Health {
 
 /// A server that nobody uses, and that uses this much of a core, spins.
 const SPINNING_CORES: f64 = 0.5;
+/// Statements a second from which a second without an answer is a silence.
+const BUSY_SCHEDULE: f64 = 10.0;
 
 /// A verdict and what decided it.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,9 +58,10 @@ pub struct Judged {
     pub reasons: Vec<String>,
 }
 
-/// Judges a level by its outcomes, its seconds and what was seen afterwards; `unanswered` says that writes were found
-/// to be no longer answered while the clients were still there.
-pub fn judge(outcomes: &Outcomes, series: &[Second], after: Option<&After>, unanswered: bool) -> Judged {
+/// Judges a level by what was measured of it, and by what was seen of the server afterwards; without that nothing is
+/// certain but what was seen while the clients were still there.
+pub fn judge(load: &Load, after: Option<&After>) -> Judged {
+    let outcomes = &load.outcomes;
     let mut reasons = Vec::new();
     if outcomes.hung > 0 {
         reasons.push(format!("{} statements without a reply by the deadline", outcomes.hung));
@@ -69,11 +73,20 @@ pub fn judge(outcomes: &Outcomes, series: &[Second], after: Option<&After>, unan
     if outcomes.stalled > 0 {
         reasons.push(format!("{} statements took more than a second", outcomes.stalled));
     }
-    let silent = silent_seconds(series);
+    // Where few statements are due, a second may well bring none.
+    let silent = match load.due_per_second {
+        Some(rate) if rate < BUSY_SCHEDULE => 0,
+        _ => silent_seconds(&load.series),
+    };
     if silent > 0 {
         reasons.push(format!("{silent} s without an answer"));
     }
-    let write_failed = after.is_some_and(|after| after.write_probe.failure.is_some());
+    if outcomes.abandoned > 0 {
+        reasons.push(format!("{} statements were never sent", outcomes.abandoned));
+    }
+    let unanswered = after.is_some_and(|after| after.write_probe.unanswered);
+    let refused =
+        after.is_some_and(|after| after.read_probe.failure.is_some() || after.write_probe.failure.is_some());
     if let Some(after) = after {
         let fails = [("read", &after.read_probe), ("write", &after.write_probe)];
         reasons.extend(fails.iter().filter_map(|(what, probe)| {
@@ -83,12 +96,12 @@ pub fn judge(outcomes: &Outcomes, series: &[Second], after: Option<&After>, unan
             reasons.push(format!("with nobody connected the server uses {:.0} % of a core", cores * 100.0));
         }
     }
+    let late = outcomes.stalled > 0 || silent > 0 || outcomes.abandoned > 0;
     let health = match () {
-        () if write_failed => Health::Wedged,
-        () if unanswered && after.is_none() => Health::Wedged,
-        () if outcomes.failed() > 0 => Health::Collapsed,
+        () if unanswered || (after.is_none() && load.evidence.is_some()) => Health::Wedged,
         () if after.is_none() => Health::Unknown,
-        () if outcomes.stalled > 0 || silent > 0 => Health::Stalled,
+        () if outcomes.failed() > 0 || refused => Health::Collapsed,
+        () if late => Health::Stalled,
         () => Health::Clean,
     };
     Judged { health, reasons }
@@ -104,31 +117,48 @@ fn silent_seconds(series: &[Second]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::load::Probe;
+    use crate::suite::load::{Evidence, Outcomes, Probe};
 
     fn second(at_ms: u64, completed: u64) -> Second {
         Second { at_ms, completed, ..Second::default() }
+    }
+
+    fn load(outcomes: Outcomes, series: &[Second]) -> Load {
+        Load { outcomes, series: series.to_vec(), ..Load::default() }
     }
 
     #[test]
     fn from_clean_to_wedged() {
         let fine = Outcomes { ok: 100, ok_after_busy: 3, ..Outcomes::default() };
         let stalled = Outcomes { stalled: 1, ..fine.clone() };
+        let unsent = Outcomes { abandoned: 1, ..fine.clone() };
         let hung = Outcomes { hung: 2, ..fine.clone() };
         let well = After::default();
-        let stuck = Probe { took_ms: 12_000, failure: Some("no reply within 12 s".into()) };
+        let stuck = Probe { took_ms: 12_000, failure: Some("no reply within 12 s".into()), unanswered: true };
         let dead = After { write_probe: stuck, idle_cores: Some(1.0), ..After::default() };
-        let health = |outcomes: &Outcomes, series: &[Second], after: Option<&After>| {
-            judge(outcomes, series, after, false).health
+        let refusing = After {
+            read_probe: Probe { failure: Some("refused".into()), ..Probe::default() },
+            ..After::default()
         };
-        assert_eq!(health(&fine, &[second(1000, 50), second(1200, 0)], Some(&well)), Health::Clean);
-        assert_eq!(health(&fine, &[second(1000, 50), second(2000, 0)], Some(&well)), Health::Stalled);
-        assert_eq!(health(&stalled, &[second(1000, 50), second(1200, 0)], Some(&well)), Health::Stalled);
-        assert_eq!(health(&hung, &[second(1000, 50), second(1200, 0)], Some(&well)), Health::Collapsed);
-        assert_eq!(health(&hung, &[second(1000, 50), second(1200, 0)], Some(&dead)), Health::Wedged);
-        assert_eq!(health(&fine, &[second(1000, 50), second(1200, 0)], None), Health::Unknown);
-        assert_eq!(judge(&hung, &[], None, true).health, Health::Wedged);
-        let reasons = judge(&hung, &[second(1001, 0)], Some(&dead), false).reasons.join("; ");
+        let busy = [second(1000, 50), second(1200, 0)];
+        let silent = [second(1000, 50), second(2000, 0)];
+        let health = |outcomes: &Outcomes, series: &[Second], after: Option<&After>| {
+            judge(&load(outcomes.clone(), series), after).health
+        };
+        assert_eq!(health(&fine, &busy, Some(&well)), Health::Clean);
+        assert_eq!(health(&fine, &silent, Some(&well)), Health::Stalled);
+        assert_eq!(health(&stalled, &busy, Some(&well)), Health::Stalled);
+        assert_eq!(health(&unsent, &busy, Some(&well)), Health::Stalled);
+        assert_eq!(health(&hung, &busy, Some(&well)), Health::Collapsed);
+        assert_eq!(health(&fine, &busy, Some(&refusing)), Health::Collapsed);
+        assert_eq!(health(&hung, &busy, Some(&dead)), Health::Wedged);
+        assert_eq!(health(&fine, &busy, None), Health::Unknown);
+        assert_eq!(health(&hung, &busy, None), Health::Unknown, "nobody has looked");
+        let seen = Load { evidence: Some(Evidence::default()), ..load(hung.clone(), &busy) };
+        assert_eq!(judge(&seen, None).health, Health::Wedged);
+        let rare = Load { due_per_second: Some(0.5), ..load(fine, &silent) };
+        assert_eq!(judge(&rare, Some(&well)).health, Health::Clean);
+        let reasons = judge(&load(hung, &[second(1001, 0)]), Some(&dead)).reasons.join("; ");
         for piece in
             ["2 statements without a reply", "1 s without", "a single write fails", "100 % of a core"]
         {

@@ -48,7 +48,7 @@ pub struct Outcomes {
     pub ok_after_busy: u64,
     /// Answered, but only after more than a second.
     pub stalled: u64,
-    /// Not answered by the deadline.
+    /// Not answered by the deadline, or when the level was given up because writes are no longer answered.
     pub hung: u64,
     /// The connection was lost, or there was none.
     pub dropped: u64,
@@ -58,6 +58,10 @@ pub struct Outcomes {
     /// Of a quota or a schedule: never sent, or not waited for, because the measurement ended before.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub abandoned: u64,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -154,6 +158,9 @@ pub struct Probe {
     /// Why there was no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// Whether it was sent, and no reply came by the deadline, nor anything but BUSY.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unanswered: bool,
 }
 
 /// A server without clients.

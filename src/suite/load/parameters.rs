@@ -40,7 +40,7 @@ pub struct SweepParameters {
     pub clients: Vec<u32>,
 
     /// Length of each level
-    #[arg(long, default_value_t = 35, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, default_value_t = 35, value_parser = clap::value_parser!(u64).range(1..=7200))]
     pub seconds: u64,
 
     /// write-heavy (30 % writes), read-heavy (20 %), or shares such as insert=18,update=12,point=35,range=20,top=15
@@ -81,7 +81,7 @@ pub struct MillionParameters {
     pub clients: u32,
 
     /// Statements in all: exactly so many
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(100..=1_000_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
     pub statements: u64,
 
     /// write-heavy (30 % writes), read-heavy (20 %), or shares such as insert=12,update=8,point=35,range=25,top=20
@@ -111,8 +111,8 @@ pub struct MillionParameters {
     pub scale: Scale,
 }
 
-/// More would meet sqld's limit of 128 streams.
-const MOST_CLIENTS: u32 = 1000;
+/// More would meet sqld's limit of 128 streams, of which some are for those that watch.
+const MOST_CLIENTS: u32 = 120;
 
 impl Default for SweepParameters {
     fn default() -> Self {
@@ -217,8 +217,9 @@ impl SweepParameters {
         if once.len() < self.clients.len() {
             return Err("clients: a number stands there twice".to_string());
         }
-        within("seconds", self.seconds, 1, 86_400)?;
-        within("rows", self.rows, 1000, 10_000_000)
+        within("seconds", self.seconds, 1, 7200)?;
+        within("rows", self.rows, 1000, 10_000_000)?;
+        check_rate(self.rate)
     }
 }
 
@@ -247,8 +248,9 @@ impl MillionParameters {
     /// The parameter, and the values that it may have.
     pub fn check(&self) -> Result<(), String> {
         within("clients", u64::from(self.clients), 1, u64::from(MOST_CLIENTS))?;
-        within("statements", self.statements, 100, 1_000_000_000)?;
-        within("rows", self.rows, 1000, 10_000_000)
+        within("statements", self.statements, 100, 20_000_000)?;
+        within("rows", self.rows, 1000, 10_000_000)?;
+        check_rate(self.rate)
     }
 }
 
@@ -260,9 +262,14 @@ fn within(name: &str, value: u64, low: u64, high: u64) -> Result<(), String> {
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(rate) if (0.1..=1e6).contains(&rate) => Ok(rate),
-        _ => Err("expected statements a second, from 0.1 to 1000000".to_string()),
+    let rate = text.parse::<f64>().unwrap_or(f64::NAN);
+    check_rate(Some(rate)).map(|()| rate)
+}
+
+fn check_rate(rate: Option<f64>) -> Result<(), String> {
+    match rate.is_none_or(|rate| (0.1..=1e6).contains(&rate)) {
+        true => Ok(()),
+        false => Err("rate: expected statements a second, from 0.1 to 1000000".to_string()),
     }
 }
 
