@@ -184,7 +184,7 @@ fn echo(server: &Server, like: &Statement) -> Side {
     let sent = (after.sent_bytes - before.sent_bytes) as usize;
     let received = (after.received_bytes - before.received_bytes) as usize;
     let echo = Echo::start().expect("an echo");
-    let mut caller = echo.connect().expect("a connection to the echo");
+    let mut caller = echo.connect(&Arc::default()).expect("a connection to the echo");
     Side::ours(ECHO, move || {
         let _alive = &echo;
         caller.round_trip(sent, received).expect("an echo");

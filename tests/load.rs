@@ -77,7 +77,7 @@ fn assert_usage(measure: &Value) {
     assert!((0.01..8.0).contains(&mean_cores(measure)), "{seconds:?}");
     let (cpu, elapsed) = (number(load, "client_cpu_ns"), number(measure, "elapsed_ns"));
     assert!(cpu > 1_000_000 && cpu < elapsed * number(load, "clients"), "{cpu} ns in {elapsed} ns");
-    assert_eq!(number(&measure["exchange"], "client_cpu_ns"), cpu);
+    assert_eq!(measure.get("exchange"), None, "nothing of it is known");
     let after = &load["after"];
     assert!((500..2500).contains(&number(after, "idle_ms")), "{after}");
     assert!(number(after, "threads") > 1 && after["idle_cores"].as_f64().unwrap() < 0.5, "{after}");
@@ -254,7 +254,7 @@ fn limits_hold_server_and_clients() {
 fn what_makes_no_sense_is_refused() {
     let Some(place) = Place::new() else { return };
     let cases: [(&str, &[&str], &[&str]); 13] = [
-        ("sweep", &["--clients", "0"], &["--clients", "1..=1000"]),
+        ("sweep", &["--clients", "0"], &["--clients", "1..=120"]),
         ("sweep", &["--clients", "1,1"], &["--clients", "twice"]),
         ("sweep", &["--clients", "4,x"], &["--clients", "x"]),
         ("sweep", &["--seconds", "0"], &["--seconds"]),
@@ -266,7 +266,7 @@ fn what_makes_no_sense_is_refused() {
         ("sweep", &["--dir", "/nonexistent"], &["/nonexistent", "--dir"]),
         ("million", &["--dir", "/nonexistent"], &["/nonexistent", "--dir"]),
         ("million", &["--statements", "5"], &["--statements"]),
-        ("million", &["--clients", "1001"], &["--clients"]),
+        ("million", &["--clients", "121"], &["--clients"]),
     ];
     let sqld = place.sqld.to_str().unwrap();
     for (suite, words, said) in cases {

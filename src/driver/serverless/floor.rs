@@ -1,7 +1,7 @@
 //! What the wire alone costs: an echo over a WebSocket on loopback, with messages as long as those of a real exchange.
 
 use super::{Ran, Side};
-use crate::driver::hrana::{self, Failure};
+use crate::driver::hrana::{self, Failure, Timed};
 use crate::driver::meter::Meter;
 use crate::suite::measure::Exchange;
 use crate::suite::serverless::Step;
@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tungstenite::{Message, WebSocket};
 
 /// Long for an echo.
@@ -32,7 +32,7 @@ impl Echo {
         let socket = listener.local_addr()?;
         let thread = thread::spawn(move || {
             let Ok((stream, _)) = listener.accept() else { return };
-            if configure(&stream).is_ok()
+            if stream.set_nodelay(true).is_ok()
                 && let Ok(mut socket) = tungstenite::accept_with_config(stream, Some(hrana::config()))
             {
                 while let Ok(message) = socket.read() {
@@ -45,19 +45,16 @@ impl Echo {
         Ok(Echo { socket, thread: Some(thread) })
     }
 
-    /// Connects to it; one client is all it takes.
+    /// Connects to it; one client is all it takes. A wait ends when `stop` is raised.
     ///
     /// # Errors
     /// Those of the system.
-    pub fn connect(&self) -> Result<Caller> {
-        let stream = TcpStream::connect(self.socket)?;
-        configure(&stream)?;
-        let (socket, _) = tungstenite::client::client_with_config(
-            format!("ws://{}/", self.socket),
-            stream,
-            Some(hrana::config()),
-        )
-        .context("the echo")?;
+    pub fn connect(&self, stop: &Arc<AtomicBool>) -> Result<Caller> {
+        let host = self.socket.ip().to_string();
+        let stream = Timed::connect((&host, self.socket.port()), PATIENCE, stop)?;
+        let url = format!("ws://{}/", self.socket);
+        let (socket, _) = tungstenite::client::client_with_config(url, stream, Some(hrana::config()))
+            .context("the echo")?;
         Ok(Caller(socket))
     }
 }
@@ -72,11 +69,6 @@ impl Drop for Echo {
     }
 }
 
-fn configure(stream: &TcpStream) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))
-}
-
 fn answer(socket: &mut WebSocket<TcpStream>, message: &Message) -> tungstenite::Result<()> {
     let Message::Binary(bytes) = message else { return Ok(()) };
     let length = bytes.first_chunk().map_or(0, |length| u32::from_le_bytes(*length));
@@ -84,7 +76,7 @@ fn answer(socket: &mut WebSocket<TcpStream>, message: &Message) -> tungstenite::
 }
 
 /// The other side of an [`Echo`].
-pub struct Caller(WebSocket<TcpStream>);
+pub struct Caller(WebSocket<Timed>);
 
 impl Caller {
     /// Sends `sent` bytes and waits for `received`.
@@ -94,6 +86,7 @@ impl Caller {
     pub fn round_trip(&mut self, sent: usize, received: usize) -> Result<(), Failure> {
         let mut bytes = vec![b' '; sent.max(4)];
         bytes[..4].copy_from_slice(&(received as u32).to_le_bytes());
+        self.0.get_mut().set_deadline(Instant::now() + PATIENCE);
         let exchanged = self.0.send(Message::binary(bytes)).and_then(|()| self.0.read());
         exchanged.map(|_| ()).map_err(|error| Failure::of_socket(error, PATIENCE))
     }
@@ -106,7 +99,8 @@ pub(super) fn run(
     steps: &mut dyn FnMut(&mut dyn Side) -> Result<()>,
 ) -> Result<()> {
     let echo = Echo::start()?;
-    let mut floor = Floor { caller: echo.connect()?, exchanges: exchanges.iter(), stop: Arc::clone(stop) };
+    let mut floor =
+        Floor { caller: echo.connect(stop)?, exchanges: exchanges.iter(), stop: Arc::clone(stop) };
     steps(&mut floor)
 }
 
