@@ -12,8 +12,8 @@
 mod token;
 
 use repro::driver::hrana::{Client, Limits, Stream};
+use repro::driver::meter::thread_cpu_ns;
 use repro::driver::serverless::floor::Echo;
-use repro::driver::serverless::thread_cpu_ns;
 use repro::driver::sqld::token::Access;
 use repro::driver::sqld::{Server, Setting, program};
 use repro::stats::{Ratio, Summary};

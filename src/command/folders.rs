@@ -1,8 +1,9 @@
 //! The user's folders, by the XDG rules.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use etcetera::BaseStrategy;
-use std::path::PathBuf;
+use nix::unistd::{AccessFlags, access};
+use std::path::{Path, PathBuf};
 
 fn strategy() -> Result<impl BaseStrategy> {
     etcetera::base_strategy::Xdg::new()
@@ -19,4 +20,15 @@ pub fn records() -> Result<PathBuf> {
 /// Where executables are unpacked.
 pub fn cache() -> Result<PathBuf> {
     Ok(strategy()?.cache_dir().join("repro"))
+}
+
+/// Refuses a folder in which no database can be made.
+///
+/// # Errors
+/// That it is none, or not to be written to.
+pub fn check_databases(folder: &Path) -> Result<()> {
+    if !folder.is_dir() || access(folder, AccessFlags::W_OK).is_err() {
+        bail!("{}: no such folder, or no permission to write there; choose one with --dir", folder.display());
+    }
+    Ok(())
 }

@@ -15,6 +15,7 @@ mod oltp;
 mod output;
 mod recording;
 mod run;
+mod server;
 mod serverless;
 mod show;
 pub mod speedtest1;

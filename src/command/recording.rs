@@ -2,10 +2,9 @@
 
 use super::{CannotMeasure, Exit, output};
 use crate::cli::FormatArgs;
-use crate::driver::sqld;
 use crate::environment::{Host, disk, noise};
 use crate::record::store::{Destination, Target};
-use crate::record::{Answer, BuildFacts, Origin, Plan, Program, Record, Storage};
+use crate::record::{Answer, Origin, Plan, Program, Record, Storage};
 use anyhow::Result;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -67,18 +66,6 @@ impl Beginning<'_> {
             legs: Vec::new(),
             probes: Vec::new(),
         }
-    }
-}
-
-/// How a server came, as far as that is known: it is taken as it is.
-pub fn built(server: &sqld::program::Program) -> BuildFacts {
-    BuildFacts {
-        pinned: server.pinned,
-        origin: format!("{} ({})", server.path.display(), server.origin),
-        sources: BTreeMap::new(),
-        command: String::new(),
-        compiler: String::new(),
-        executable: server.sha256.clone(),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::suite::measure::{Latency, Measure};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use nix::time::ClockId;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::{Duration, Instant};
@@ -179,6 +180,12 @@ pub fn latency(histogram: &Histogram<u32>) -> Latency {
         max_ns: histogram.max(),
         histogram: base64::engine::general_purpose::STANDARD.encode(bytes),
     }
+}
+
+/// CPU time of this thread up to now; what `getrusage` says lags by up to a tick of the scheduler.
+pub fn thread_cpu_ns() -> Option<u64> {
+    let time = ClockId::CLOCK_THREAD_CPUTIME_ID.now().ok()?;
+    Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
 #[cfg(test)]

@@ -19,21 +19,16 @@ pub fn leg(name: &str, runs: u32, ms: impl Fn(&str, u32) -> f64, own_ms: Option<
         samples: (1..=runs).map(|run| PhaseSample { run, measure: measure(ms(step, run)) }).collect(),
     };
     let steps = Suite::named("serverless").unwrap().whole().unwrap();
+    let engine = Engine {
+        sqlite_version: Some(if name == "embedded" { "3.53.1" } else { "3.45.1" }.to_string()),
+        ..Engine::named(name)
+    };
     Leg {
-        name: name.to_string(),
-        engine: Engine {
-            name: name.to_string(),
-            sqlite_version: Some(if name == "embedded" { "3.53.1" } else { "3.45.1" }.to_string()),
-            source_id: None,
-            build: None,
-            compile_options: Vec::new(),
-        },
         answer: Answer::Right("all".to_string()),
         runs: (1..=runs).map(run).collect(),
-        steps: Vec::new(),
         phases: steps.into_iter().map(phase).collect(),
         settings: [("foreign_keys".to_string(), u8::from(name != "embedded").to_string())].into(),
-        memory: None,
+        ..Leg::new(name, engine)
     }
 }
 

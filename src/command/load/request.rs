@@ -2,7 +2,7 @@
 
 use crate::cli::{LimitArgs, MillionArgs, OutputArgs, ServerArgs, SweepArgs};
 use crate::command::CannotMeasure;
-use crate::command::serverless::request::{folder, own_server};
+use crate::command::server;
 use crate::driver::cgroup::{Limits, MemoryGroup};
 use crate::driver::sqld;
 use crate::environment::disk;
@@ -116,16 +116,16 @@ impl Request {
 
     fn new(
         study: Study,
-        server: &ServerArgs,
+        args: &ServerArgs,
         limits: &LimitArgs,
         output: &OutputArgs,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Request> {
-        let folder = folder(server.dir.as_deref())?;
+        let folder = server::folder(args.dir.as_deref())?;
         let deadline = deadline(&study.plan(false), limits.idle);
         Ok(Request {
             study,
-            server: own_server(server, &folder)?,
+            server: server::own(args, &folder)?,
             runs: 1,
             fresh_server: false,
             idle: Duration::from_secs_f64(limits.idle),

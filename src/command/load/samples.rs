@@ -1,7 +1,8 @@
 //! From what a process tells to a record.
 
 use super::{Request, client_cores};
-use crate::command::recording::{self, Beginning};
+use crate::command::recording::Beginning;
+use crate::command::server;
 use crate::driver::cgroup::MemoryGroup;
 use crate::driver::load::ServerUsage;
 use crate::record::{self, Answer, Engine, Leg, Memory, Record, Resources, Run};
@@ -36,7 +37,7 @@ pub fn new_record(request: &Request) -> Record {
 }
 
 fn new_leg(request: &Request) -> Leg {
-    let build = Some(recording::built(&request.server.program));
+    let build = Some(server::built(&request.server.program));
     Leg::new(request.study.streams().leg(), Engine { build, ..Engine::named("sqld") })
 }
 

@@ -3,6 +3,7 @@
 mod place;
 mod told;
 
+use super::folders;
 use super::leg;
 use super::recording::{self, Beginning, Measured, Recording};
 use super::{CannotMeasure, Exit, output};
@@ -90,9 +91,7 @@ pub fn run(args: &OltpArgs, interrupted: &AtomicBool) -> Result<Exit> {
 /// Refuses, before anything is written, what can't come to its end.
 pub fn check(request: &Request) -> Result<()> {
     let folder = &request.folder;
-    if !folder.is_dir() || nix::unistd::access(folder, nix::unistd::AccessFlags::W_OK).is_err() {
-        bail!("{}: no such folder, or no permission to write there; choose one with --dir", folder.display());
-    }
+    folders::check_databases(folder)?;
     for plan in request.legs.iter().map(|leg| request.parameters.plan(*leg)) {
         if plan.range > plan.rows || plan.writers > plan.rows {
             bail!(

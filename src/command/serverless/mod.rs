@@ -1,6 +1,6 @@
 //! `repro run serverless`: the 15 steps, leg by leg in turn.
 
-pub mod request;
+mod request;
 mod samples;
 
 pub use request::Request;

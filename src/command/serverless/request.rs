@@ -1,13 +1,10 @@
 //! What to measure: from the command line, or from a reference.
 
-use crate::cli::{ServerArgs, ServerlessArgs};
-use crate::command::folders;
+use crate::cli::ServerlessArgs;
+use crate::command::server;
 use crate::driver::engine::Engine;
 use crate::driver::hrana::{Address, Token};
-use crate::driver::process;
 use crate::driver::serverless::{Setting, Target};
-use crate::driver::sqld::{self, program};
-use crate::environment::disk;
 use crate::suite::serverless::{Leg, Parameters};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -58,7 +55,7 @@ impl Request {
             bail!("--leg floor imitates the messages of sqld-held: add that leg");
         }
         let engine = args.engine.as_deref().map_or(Ok(Engine::bundled()), Engine::load)?;
-        let folder = folder(args.server.dir.as_deref())?;
+        let folder = server::folder(args.server.dir.as_deref())?;
         Ok(Request {
             parameters: args.parameters.clone(),
             legs,
@@ -87,15 +84,6 @@ impl Request {
     }
 }
 
-/// The folder for databases, which must be one that can be written to.
-pub fn folder(named: Option<&Path>) -> Result<PathBuf> {
-    let folder = named.map_or_else(|| disk::sqlite_temporary_directory(None), Path::to_path_buf);
-    if !folder.is_dir() || nix::unistd::access(&folder, nix::unistd::AccessFlags::W_OK).is_err() {
-        bail!("{}: no such folder, or no permission to write there; choose one with --dir", folder.display());
-    }
-    Ok(folder)
-}
-
 /// The variable that may hold a token.
 const TOKEN: &str = "REPRO_AUTH_TOKEN";
 
@@ -110,16 +98,5 @@ fn target(args: &ServerlessArgs, folder: &Path) -> Result<Target> {
         };
         return Ok(Target::Remote(Address::parse(url, token)?));
     }
-    Ok(Target::Own(own_server(&args.server, folder)?))
-}
-
-/// The setting of a server of our own.
-pub fn own_server(args: &ServerArgs, folder: &Path) -> Result<sqld::Setting> {
-    Ok(sqld::Setting {
-        program: program::find(args.sqld.as_deref(), &folders::cache()?)?,
-        arguments: args.sqld_arg.clone(),
-        folder: folder.to_path_buf(),
-        keep: args.keep,
-        launcher: process::own_path().context("/proc/self/exe can't be read; is /proc mounted?")?,
-    })
+    Ok(Target::Own(server::own(&args.server, folder)?))
 }

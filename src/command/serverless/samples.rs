@@ -2,6 +2,7 @@
 
 use super::Request;
 use crate::command::recording::{self, Beginning};
+use crate::command::server;
 use crate::driver::serverless::{Facts, LegRun, Target};
 use crate::driver::sqld::observe::Usage;
 use crate::record::{self, Answer, Engine, Leg, Record, Resources, Run};
@@ -57,7 +58,7 @@ fn new_leg(name: LegName, request: &Request) -> Leg {
         _ => None,
     };
     let engine = if name == LegName::Floor { "an echo over a WebSocket" } else { "unknown" };
-    Leg::new(name.name(), Engine { build: own.map(recording::built), ..Engine::named(engine) })
+    Leg::new(name.name(), Engine { build: own.map(server::built), ..Engine::named(engine) })
 }
 
 fn learn(leg: &mut Leg, facts: Facts) {

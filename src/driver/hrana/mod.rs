@@ -4,6 +4,7 @@
 //! wait has a deadline, every message a limit, and every failure a class.
 
 mod address;
+mod ask;
 mod client;
 mod failure;
 mod json;
@@ -15,6 +16,7 @@ mod retry;
 mod transport;
 
 pub use address::{Address, Token};
+pub use ask::{ask, settings};
 pub use client::{Client, Limits, Reply, Stream, Traffic};
 pub use failure::Failure;
 pub use retry::{Backoff, Retried};

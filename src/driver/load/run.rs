@@ -3,7 +3,7 @@
 use super::ledger::Ledger;
 use super::level::{self, Ended};
 use super::{Event, Job, ServerUsage, probe};
-use crate::driver::hrana::{Client, Limits, Stream};
+use crate::driver::hrana::{self, Client, Limits, Stream};
 use crate::driver::sqld::Server;
 use crate::suite::load::parameters::Level;
 use crate::suite::load::statements::{SCHEMA, seeding};
@@ -12,11 +12,12 @@ use crate::suite::measure::Check;
 use crate::suite::serverless::Protocol;
 use crate::suite::sql::{Statement, Value};
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// Settings that are read back from the server.
+const SETTINGS: [&str; 4] = ["journal_mode", "synchronous", "page_size", "busy_timeout"];
 /// How long a check of a large database may take.
 const CHECK: Duration = Duration::from_secs(600);
 /// Statements of a message that seeds.
@@ -97,33 +98,13 @@ fn connect(server: &Server, stop: &Arc<AtomicBool>) -> Result<(Client, Stream)> 
 }
 
 fn opened(client: &mut Client, stream: Stream, build: String) -> Result<Event> {
-    let mut ask = |sql: &'static str| -> Result<String> {
-        let rows = client.execute(stream, &Statement::new(sql, Vec::new()))?.answer.rows;
-        Ok(match rows.into_iter().flatten().next() {
-            Some(Value::Text(text)) => text,
-            Some(Value::Integer(number)) => number.to_string(),
-            other => bail!("{sql}: the server answers {other:?}"),
-        })
+    let rows = hrana::ask(client, stream, "SELECT sqlite_version(), sqlite_source_id()")?;
+    let Some([sqlite_version, source_id]) = rows.first().map(Vec::as_slice) else {
+        bail!("the server does not tell its version of SQLite");
     };
-    let mut settings = BTreeMap::new();
-    for name in ["journal_mode", "synchronous", "page_size", "busy_timeout"] {
-        let sql = match name {
-            "journal_mode" => "PRAGMA journal_mode",
-            "synchronous" => "PRAGMA synchronous",
-            "page_size" => "PRAGMA page_size",
-            _ => "PRAGMA busy_timeout",
-        };
-        // A server may refuse what it likes.
-        if let Ok(value) = ask(sql) {
-            settings.insert(name.to_string(), value);
-        }
-    }
-    Ok(Event::Opened {
-        build,
-        sqlite_version: ask("SELECT sqlite_version()")?,
-        source_id: ask("SELECT sqlite_source_id()")?,
-        settings,
-    })
+    let (sqlite_version, source_id) = (sqlite_version.clone(), source_id.clone());
+    let settings = hrana::settings(client, stream, &SETTINGS)?;
+    Ok(Event::Opened { build, sqlite_version, source_id, settings })
 }
 
 /// Looks at the server that the clients have left, starts it again when it is dead or answers no write, checks that

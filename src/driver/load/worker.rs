@@ -3,7 +3,7 @@
 use super::ledger::Sent;
 use super::tally::{self, Tally};
 use crate::driver::hrana::{Address, Backoff, Client, Failure, Limits, Reply, Stream};
-use crate::driver::serverless::thread_cpu_ns;
+use crate::driver::meter::thread_cpu_ns;
 use crate::suite::load::parameters::Until;
 use crate::suite::load::statements::{Next, Statements};
 use crate::suite::load::{Kind, Streams};

@@ -6,13 +6,12 @@ mod remote;
 
 use super::engine::Engine;
 use super::hrana::{Address, Failure};
-use super::meter::Meter;
+use super::meter::{Meter, thread_cpu_ns};
 use super::sqld::{self, Server, observe};
 use crate::suite::measure::{Check, Exchange, Measure};
 use crate::suite::serverless::{Leg, Protocol, Step};
 use crate::suite::sql::{Answer, Statement, WorkHash};
 use anyhow::Result;
-use nix::time::ClockId;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -218,12 +217,6 @@ fn brief(answer: Option<&Answer>) -> String {
     let text = format!("{answer:?}");
     let end = text.char_indices().nth(200).map_or(text.len(), |(end, _)| end);
     text[..end].to_string()
-}
-
-/// CPU time of this thread up to now; what `getrusage` says lags by up to a tick of the scheduler.
-pub fn thread_cpu_ns() -> Option<u64> {
-    let time = ClockId::CLOCK_THREAD_CPUTIME_ID.now().ok()?;
-    Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
 /// Where in a step something failed.

@@ -1,13 +1,12 @@
 //! Through a server: a stream for each statement, one stream for all, or many statements in one message.
 
 use super::{Facts, LegRun, Ran, Setting, Side, Target, at};
-use crate::driver::hrana::{Address, Backoff, Client, Failure, Limits, Reply, Stream};
+use crate::driver::hrana::{self, Address, Backoff, Client, Failure, Limits, Reply, Stream};
 use crate::driver::meter::Meter;
 use crate::suite::measure::Exchange;
 use crate::suite::serverless::{Leg, Step};
 use crate::suite::sql::{Answer, Statement, Value};
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -72,24 +71,11 @@ fn tidy(address: &Address, setting: &Setting, limits: &Limits) -> Result<()> {
 }
 
 fn facts(client: &mut Client, stream: Stream, address: &Address) -> Result<Facts, Failure> {
-    // A server may refuse what it likes.
-    let mut ask = |sql: String| -> Result<Vec<Vec<String>>, Failure> {
-        let rows = match client.execute(stream, &Statement::new(sql, Vec::new())) {
-            Err(failure) if failure.leaves_connection() => Vec::new(),
-            other => other?.answer.rows,
-        };
-        Ok(rows.iter().map(|row| row.iter().map(text).collect()).collect())
-    };
-    let versions = ask("SELECT sqlite_version(), sqlite_source_id()".to_string())?;
+    let versions = hrana::ask(client, stream, "SELECT sqlite_version(), sqlite_source_id()")?;
     let version =
         |column: usize| versions.first().and_then(|row| row.get(column)).cloned().unwrap_or_default();
-    let mut settings = BTreeMap::new();
-    for name in SETTINGS {
-        if let Some(value) = ask(format!("PRAGMA {name}"))?.into_iter().flatten().next() {
-            settings.insert(name.to_string(), value);
-        }
-    }
-    let options = ask("PRAGMA compile_options".to_string())?;
+    let settings = hrana::settings(client, stream, &SETTINGS)?;
+    let options = hrana::ask(client, stream, "PRAGMA compile_options")?;
     Ok(Facts {
         name: address.to_string(),
         sqlite_version: version(0),
@@ -97,14 +83,6 @@ fn facts(client: &mut Client, stream: Stream, address: &Address) -> Result<Facts
         compile_options: options.into_iter().flatten().collect(),
         settings,
     })
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::Text(text) => text.clone(),
-        Value::Integer(value) => value.to_string(),
-        other => format!("{other:?}"),
-    }
 }
 
 enum How {

@@ -57,21 +57,15 @@ fn leg(name: &str, runs: u32, ms: impl Fn(&str, u32) -> f64) -> Leg {
         samples: (1..=runs + 1).map(|run| sample(name, run)).collect(),
     };
     let phases = Suite::named("serverless").unwrap().whole().unwrap();
+    let engine = Engine {
+        sqlite_version: Some(if name == "embedded" { "3.53.1" } else { "3.45.1" }.to_string()),
+        ..Engine::named(name)
+    };
     Leg {
-        name: name.to_string(),
-        engine: Engine {
-            name: name.to_string(),
-            sqlite_version: Some(if name == "embedded" { "3.53.1" } else { "3.45.1" }.to_string()),
-            source_id: None,
-            build: None,
-            compile_options: Vec::new(),
-        },
         answer: Answer::Right("all".to_string()),
         runs: (1..=runs + 1).map(run).collect(),
-        steps: Vec::new(),
         phases: phases.into_iter().map(phase).collect(),
-        settings: Default::default(),
-        memory: None,
+        ..Leg::new(name, engine)
     }
 }
 
