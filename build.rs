@@ -1,7 +1,7 @@
 //! Brings the pinned SQLite, checks it, compiles the official speedtest1 exactly as cited, and stamps
 //! into the program what it was made of. SQLite is compiled again only when its inputs have changed.
 
-#[path = "src/driver/compile.rs"]
+#[path = "src/instrument/build/compile.rs"]
 mod compile;
 
 use sha2::{Digest, Sha256};
@@ -47,7 +47,22 @@ fn build() -> Result<(), String> {
         stamp(&format!("{name}_SHA256"), hash);
     }
     stamp("REVISION", &git_revision(&root));
-    Ok(())
+    list_references(&root.join("reference"), &out.join("references.rs"))
+}
+
+/// Writes the list of the references that travel inside the program: name, CSV and TOML of each.
+fn list_references(folder: &Path, list: &Path) -> Result<(), String> {
+    let fault = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .map_err(fault)?
+        .flatten()
+        .filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".csv")?.to_string()))
+        .collect();
+    names.sort();
+    let file = |name: &str, ending: &str| format!("include_str!({:?})", folder.join(format!("{name}.{ending}")));
+    let line = |name: &String| format!("({name:?}, {}, {}),\n", file(name, "csv"), file(name, "toml"));
+    let text = format!("&[\n{}]\n", names.iter().map(line).collect::<String>());
+    fs::write(list, text).map_err(|error| format!("{}: {error}", list.display()))
 }
 
 struct Sources {
@@ -138,7 +153,7 @@ fn compile_once(compiler: &OsStr, sources: &Path, out: &Path, fingerprint: &str)
 
 /// What makes this script run again. `src` is watched because the revision says whether the tree is clean.
 fn watch(root: &Path) {
-    for path in ["build.rs", "Cargo.toml", "src", "vendor/fetch", "vendor/sqlite.lock", "vendor/sqlite"] {
+    for path in ["build.rs", "Cargo.toml", "src", "vendor/fetch", "vendor/sqlite.lock", "vendor/sqlite", "reference"] {
         println!("cargo:rerun-if-changed={path}");
     }
     for name in ["CC", "REPRO_SQLITE_SRC", "REPRO_OFFLINE", "CARGO_NET_OFFLINE"] {

@@ -11,14 +11,14 @@
 #[path = "../tests/common/token.rs"]
 mod token;
 
-use repro::driver::hrana::{Client, Limits, Stream};
-use repro::driver::meter::thread_cpu_ns;
-use repro::driver::serverless::floor::Echo;
-use repro::driver::sqld::token::Access;
-use repro::driver::sqld::{Server, Setting, program};
+use repro::instrument::hrana::{Client, Limits, Stream};
+use repro::instrument::meter::thread_cpu_ns;
+use repro::study::serverless::side::floor::Echo;
+use repro::instrument::sqld::token::Access;
+use repro::instrument::sqld::{Server, Setting, program};
 use repro::stats::{Ratio, Summary};
-use repro::suite::serverless::Protocol;
-use repro::suite::sql::{Statement, Value};
+use repro::instrument::hrana::Protocol;
+use repro::instrument::sql::{Statement, Value};
 use serde::Deserialize;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -200,7 +200,7 @@ fn lookups() -> impl FnMut() -> Statement {
     }
 }
 
-fn rows(reply: Result<repro::driver::hrana::Reply, repro::driver::hrana::Failure>) -> usize {
+fn rows(reply: Result<repro::instrument::hrana::Reply, repro::instrument::hrana::Failure>) -> usize {
     reply.expect("an answer").answer.rows.len()
 }
 

@@ -15,7 +15,7 @@ use libsqlite3_sys as ffi;
 use nix::time::ClockId;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use repro::driver::engine::{Connection, Engine, OpenMode, Statement, Step, Value};
+use repro::instrument::engine::{Connection, Engine, OpenMode, Statement, Step, Value};
 use repro::stats::Ratio;
 use std::ffi::CString;
 use std::path::Path;

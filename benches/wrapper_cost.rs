@@ -5,10 +5,10 @@
 //! prints the ratio pair by pair, its median and 95 % interval, how far the observed times are from the
 //! reported ones, and how far their sum is from TOTAL.
 
-use repro::driver::native;
-use repro::record::{Record, format};
+use repro::study::speedtest1;
+use repro::record::{self, Record};
 use repro::stats::Ratio;
-use repro::suite::speedtest1::import;
+use repro::study::speedtest1::import;
 use std::path::Path;
 use std::process::Command;
 

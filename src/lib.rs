@@ -1,16 +1,18 @@
 //! `repro` makes SQLite benchmark numbers that can be cited, and checks numbers that others published.
 //!
-//! Data flows one way: [`suite`] (what) → [`driver`] (how) → [`record`] (what happened) → [`stats`] →
-//! [`verify`], [`report`] and [`export`]. Only [`command`] joins the stages.
+//! Data flows one way: a [`study`] measures with [`instrument`]s into a [`record`]; [`figure`]s are read from it,
+//! and [`stats`] say how sure they are; [`verify`], [`report`] and [`export`] tell what they come to. Only
+//! [`command`] joins the stages.
 
 pub mod cli;
 pub mod command;
-pub mod driver;
-pub mod environment;
+pub mod exit;
 pub mod export;
-pub mod measure;
+pub mod figure;
+pub mod instrument;
+pub mod machine;
 pub mod record;
 pub mod report;
 pub mod stats;
-pub mod suite;
+pub mod study;
 pub mod verify;

@@ -2,13 +2,14 @@
 
 use clap::Parser;
 use repro::cli::Cli;
-use repro::command::{dispatch, exit_of};
+use repro::command::dispatch;
+use repro::exit::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let exit = dispatch(Cli::parse()).unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
-        exit_of(&error)
+        Exit::of(&error)
     });
     ExitCode::from(exit as u8)
 }

@@ -1,9 +1,9 @@
 //! Memory groups as the kernel makes them. Where this user can have none, or has no disk, a test says so and
 //! passes: run it as root.
 
-use repro::driver::cgroup::{Limits, MemoryGroup, Usage, enter};
-use repro::driver::page_cache::{ProcessIo, drop_file, resident_bytes};
-use repro::environment::disk;
+use repro::instrument::cgroup::{Limits, MemoryGroup, Usage, enter};
+use repro::instrument::page_cache::{ProcessIo, drop_file, resident_bytes};
+use repro::machine::disk;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;

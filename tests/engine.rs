@@ -1,6 +1,6 @@
 //! The engine layer: the bundled SQLite, loaded libraries, and files that are no engine.
 
-use repro::driver::engine::{
+use repro::instrument::engine::{
     Checkpoint, Connection, Engine, EngineError, Kind, OpenMode, SqlError, Step, Value,
 };
 use std::fs;

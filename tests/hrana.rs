@@ -1,9 +1,9 @@
 //! The client against servers that break every rule: each ends in time, in memory, and with a failure of its class.
 
-use repro::driver::hrana::{Address, Client, Failure, Limits, Reply, Token};
-use repro::driver::sqld::observe::Usage;
-use repro::suite::serverless::Protocol;
-use repro::suite::sql::{Statement, Value as SqlValue};
+use repro::instrument::hrana::{Address, Client, Failure, Limits, Reply, Token};
+use repro::instrument::proc::Usage;
+use repro::instrument::hrana::Protocol;
+use repro::instrument::sql::{Statement, Value as SqlValue};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

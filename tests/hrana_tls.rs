@@ -6,9 +6,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use repro::driver::hrana::{Address, Client, Failure, Limits, Token};
-use repro::suite::serverless::Protocol;
-use repro::suite::sql::Statement;
+use repro::instrument::hrana::{Address, Client, Failure, Limits, Token};
+use repro::instrument::hrana::Protocol;
+use repro::instrument::sql::Statement;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::json;

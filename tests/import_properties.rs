@@ -6,8 +6,8 @@
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::{Config, TestRunner};
-use repro::suite::speedtest1::import::{ImportError, ImportedRun, import};
-use repro::suite::speedtest1::{Event, RunOutput, Scanner};
+use repro::study::speedtest1::import::{ImportError, ImportedRun, import};
+use repro::study::speedtest1::{Event, RunOutput, Scanner};
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;

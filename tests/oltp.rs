@@ -4,7 +4,7 @@ mod common;
 
 use common::oltp::*;
 use common::{Home, array, list, load, skip};
-use repro::driver::engine::Engine;
+use repro::instrument::engine::Engine;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ fn a_database_that_is_kept_stays() {
     let database = Path::new(kept).join("oltp.db");
     let rows = || {
         let engine = Engine::bundled();
-        let connection = engine.open(&database, repro::driver::engine::OpenMode::ReadWrite).unwrap();
+        let connection = engine.open(&database, repro::instrument::engine::OpenMode::ReadWrite).unwrap();
         connection.query_i64("SELECT count(*) FROM event").unwrap()
     };
     assert!(rows() >= 1000);
@@ -126,7 +126,7 @@ fn a_kept_database_is_reused_only_where_it_is_the_same() {
     // One whose making was cut short is no such database, and a wrong answer is not passed over.
     let database = Path::new(kept).join("oltp.db");
     let engine = Engine::bundled();
-    let connection = engine.open(&database, repro::driver::engine::OpenMode::ReadWrite).unwrap();
+    let connection = engine.open(&database, repro::instrument::engine::OpenMode::ReadWrite).unwrap();
     connection.exec("DELETE FROM event WHERE id > 500").unwrap();
     drop(connection);
     let done = start("e.json", &["--reuse", kept]);

@@ -9,9 +9,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use repro::driver::hrana::Token;
-use repro::driver::sqld::token::{Access, Keys};
-use repro::suite::sql::Value as SqlValue;
+use repro::instrument::hrana::Token;
+use repro::instrument::sqld::token::{Access, Keys};
+use repro::instrument::sql::Value as SqlValue;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -437,7 +437,7 @@ fn our_own_token_never_shows() {
 /// A server of the test's own, and the program beside it.
 struct Remote {
     place: Place,
-    server: repro::driver::sqld::Server,
+    server: repro::instrument::sqld::Server,
     url: String,
 }
 

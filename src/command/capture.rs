@@ -1,22 +1,26 @@
 //! `repro capture`.
 
-use super::speedtest1::{self, Request};
-use super::{Exit, output};
-use crate::cli::{CaptureArgs, PlanArgs};
-use crate::driver::process;
+use super::{cite, output, references};
+use crate::cli::{CaptureArgs, CiteArgs};
+use crate::exit::Exit;
 use crate::export;
+use crate::figure::Figures;
+use crate::instrument::process;
 use crate::record::store::Destination;
-use crate::report::citation;
-use crate::verify::{Reference, grade};
-use anyhow::{Result, anyhow, bail};
+use crate::study::options::PlanArgs;
+use crate::study::session::{self, Setting};
+use crate::study::{Study, Wishes};
+use crate::verify::grade;
+use anyhow::{Result, bail};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// The plan of a baseline: ten runs, then on until the interval is within ±1 %.
 const RUNS: u32 = 10;
 
 /// Measures, and writes record, figures and citation.
-pub fn run(args: &CaptureArgs, interrupted: &AtomicBool) -> Result<Exit> {
+pub fn run(args: &CaptureArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if args.name.is_empty() || args.name.starts_with('.') || !args.name.chars().all(fits) {
         bail!("`{}`: a name is made of letters, digits, - and _ (the folder is --dir)", args.name);
@@ -24,31 +28,29 @@ pub fn run(args: &CaptureArgs, interrupted: &AtomicBool) -> Result<Exit> {
     let file = |ending: &str| -> PathBuf { args.dir.join(format!("{}.{ending}", args.name)) };
     let (json, csv, toml) = (file("json"), file("csv"), file("toml"));
     output::check(&[Some(&json), Some(&csv), Some(&toml)], args.force)?;
+    let setting = Setting { quiet: args.watch.quiet, host_name: args.watch.host_name, interrupted };
     let plan = PlanArgs {
-        runs: args.plan.runs.or(Some(RUNS)),
-        until_ci: args.plan.until_ci.or(Some(grade::WIDEST_INTERVAL)),
+        runs: Some(RUNS),
+        until_ci: Some(grade::WIDEST_INTERVAL),
         // CPU 0 serves most interrupts, so the last one is the quietest guess.
-        pin: args.plan.pin.or_else(|| process::allowed_cpus().last().copied().filter(|_| !args.no_pin)),
-        ..args.plan.clone()
+        pin: process::allowed_cpus().last().copied().filter(|_| !args.no_pin),
+        ..PlanArgs::default()
     };
-    let mut request = Request::new(args.workload.clone(), &plan, &args.place, interrupted)?;
-    request.host_name = args.host_name;
-    request.quiet = args.quiet;
-    let destination = Destination::File { path: json.clone(), force: args.force };
-    let measured = speedtest1::measure(&request, &destination)?;
+    let options = &args.options.0;
+    let study: &dyn Study = options.study;
+    let task = study.asked(&options.matches, &Wishes { plan, ..Wishes::default() }, &setting)?;
+    let destination = Destination::File { path: json.clone(), force: args.force.force };
+    let measured = session::measure(&*task, &setting, &destination)?;
     if let Some(failure) = measured.failure {
         return Err(failure);
     }
-    let record = measured.record;
-    let leg = &record.legs[0];
-    output::write(&csv, &export::reference::figures(leg)?)?;
-    output::write(
-        &toml,
-        &export::reference::about(&record, leg, &args.name).map_err(|reason| anyhow!(reason))?,
-    )?;
+    let figures = Figures::new(study.shape(), &measured.record);
+    let headline = study.headline(figures).ok().map(|headline| headline.key);
+    output::write(&csv, &export::reference::figures(figures)?)?;
+    output::write(&toml, &export::reference::about(figures, headline, &args.name)?)?;
     // What was written must be a reference that others can read.
-    Reference::load(&csv)?;
-    output::print(&citation::text(&record, &args.name))?;
+    references::load(&csv, None)?;
+    cite::run(&CiteArgs { record: json.clone(), author: None, url: None })?;
     output::print(&format!("\nwritten: {}, {}, {}\n", json.display(), csv.display(), toml.display()))?;
     Ok(Exit::Fine)
 }

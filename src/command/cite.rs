@@ -1,15 +1,26 @@
 //! `repro cite`.
 
-use super::{Exit, output};
+use super::{output, record};
 use crate::cli::CiteArgs;
-use crate::record::store;
-use crate::report::citation;
-use anyhow::Result;
+use crate::exit::Exit;
+use crate::figure::Figures;
+use crate::report::citation::{self, Source};
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
 
 /// Prints the citation with its grade.
 pub fn run(args: &CiteArgs) -> Result<Exit> {
-    let record = store::load(&args.record)?;
+    let (study, record) = record::load(&args.record)?;
+    let bytes = std::fs::read(&args.record).with_context(|| args.record.display().to_string())?;
+    let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let name = args.record.file_stem().unwrap_or_default().to_string_lossy();
-    output::print(&citation::text(&record, &name))?;
+    let source = Source {
+        name: &name,
+        sha256: Some(&sha256),
+        author: args.author.as_deref(),
+        url: args.url.as_deref(),
+    };
+    let figures = Figures::new(study.shape(), &record);
+    output::print_lines(&citation::text(figures, study.headline(figures), &source))?;
     Ok(Exit::Fine)
 }

@@ -1,17 +1,17 @@
 //! `repro compare`.
 
-use super::{Exit, output};
+use super::{output, record};
 use crate::cli::CompareArgs;
-use crate::record::store;
+use crate::exit::Exit;
 use crate::report::compare::compare;
 use anyhow::{Result, anyhow};
 
 /// Prints two records side by side.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
-    let (new, base) = (store::load(&args.new)?, store::load(&args.base)?);
-    let comparison = compare(&new, &base)
+    let ((study, new), (_, base)) = (record::load(&args.new)?, record::load(&args.base)?);
+    let comparison = compare(study.shape(), &new, &base)
         .map_err(|reason| anyhow!("{} and {}: {reason}", args.new.display(), args.base.display()))?;
-    output::print(&comparison.table.terminal())?;
+    output::print_tables(&[comparison.table])?;
     let Some(limit) = args.fail_over else { return Ok(Exit::Fine) };
     let slower: Vec<&str> = comparison
         .totals
@@ -20,8 +20,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
         .map(|(name, _)| name.as_str())
         .collect();
     let word = match slower.is_empty() {
-        true => "A is not shown to be slower than that".to_string(),
-        false => format!("A is slower than that ({})", slower.join(", ")),
+        true => "no total of A is shown to exceed it".to_string(),
+        false => format!("A exceeds it ({})", slower.join(", ")),
     };
     output::print(&format!("limit +{:.1} %: {word}\n", limit * 100.0))?;
     Ok(if slower.is_empty() { Exit::Fine } else { Exit::Differs })

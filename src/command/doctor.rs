@@ -1,9 +1,11 @@
 //! `repro doctor`.
 
-use super::{Exit, output};
+use super::output;
 use crate::cli::DoctorArgs;
-use crate::environment::advice::{self, Severity};
-use crate::environment::{Host, disk, noise::Snapshot};
+use crate::exit::Exit;
+use crate::machine::advice::{self, Severity};
+use crate::machine::{Host, disk, noise::Snapshot};
+use crate::report::table::{Text, Tone};
 use anyhow::Result;
 
 /// Prints what would spoil a measurement here, the worst first.
@@ -11,22 +13,22 @@ pub fn run(args: &DoctorArgs) -> Result<Exit> {
     let folder = disk::sqlite_temporary_directory(args.temp_dir.as_deref());
     let mut findings = advice::examine(&Host::capture(false), &Snapshot::take(), &folder);
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let mut lines = Vec::new();
+    let mut lines: Vec<Text> = Vec::new();
     for finding in &findings {
-        let mark = match finding.severity {
-            Severity::Ok => "ok     ",
-            Severity::Note => "note   ",
-            Severity::Warning => "WARNING",
+        let (mark, tone) = match finding.severity {
+            Severity::Ok => ("ok     ", Tone::Good),
+            Severity::Note => ("note   ", Tone::Plain),
+            Severity::Warning => ("WARNING", Tone::Warning),
         };
-        lines.push(format!("{mark}  {}", finding.what));
-        lines.extend(finding.advice.as_ref().map(|advice| format!("         {advice}")));
+        lines.push(Text::new(format!("{mark}  {}", finding.what), tone));
+        lines.extend(finding.advice.as_ref().map(|advice| Text::from(format!("         {advice}"))));
     }
     let warnings = findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
     lines.push(match warnings {
-        0 => "nothing here would spoil a measurement".to_string(),
-        1 => "1 warning: figures measured now may not be fit to cite".to_string(),
-        n => format!("{n} warnings: figures measured now may not be fit to cite"),
+        0 => "nothing here would spoil a measurement".into(),
+        1 => "1 warning: figures measured now may not be fit to cite".into(),
+        n => format!("{n} warnings: figures measured now may not be fit to cite").into(),
     });
-    output::print(&(lines.join("\n") + "\n"))?;
+    output::print_lines(&lines)?;
     Ok(Exit::Fine)
 }

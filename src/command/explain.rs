@@ -1,14 +1,20 @@
 //! `repro explain`.
 
-use super::{Exit, output};
-use crate::cli::Topic;
-use crate::report::load::wedge;
-use anyhow::Result;
+use super::output;
+use crate::exit::Exit;
+use crate::study::registry::STUDIES;
+use anyhow::{Result, bail};
 
-/// Prints the explanation.
-pub fn run(what: Topic) -> Result<Exit> {
-    match what {
-        Topic::Wedge => output::print(wedge::TEXT)?,
+/// Prints the explanation of a topic, or all topics.
+pub fn run(topic: Option<&str>) -> Result<Exit> {
+    let all = || STUDIES.iter().flat_map(|study| study.explanations());
+    let names = all().map(|(name, _)| *name).collect::<Vec<_>>().join("\n");
+    match topic {
+        None => output::print(&format!("{names}\n"))?,
+        Some(topic) => match all().find(|(name, _)| *name == topic) {
+            Some((_, text)) => output::print(text)?,
+            None => bail!("`{topic}`: nothing is explained under this name; what is: {names}"),
+        },
     }
     Ok(Exit::Fine)
 }

@@ -1,8 +1,9 @@
 //! `repro man`, `repro completions`, `repro schema`.
 
-use super::{Exit, output};
+use super::output;
 use crate::cli::Cli;
-use crate::record::format;
+use crate::exit::Exit;
+use crate::record;
 use anyhow::Result;
 use clap::CommandFactory;
 
@@ -24,6 +25,6 @@ pub fn completions(shell: clap_complete::Shell) -> Result<Exit> {
 
 /// Prints the JSON schema of records.
 pub fn schema() -> Result<Exit> {
-    output::print(&(serde_json::to_string_pretty(&format::schema())? + "\n"))?;
+    output::print(&(serde_json::to_string_pretty(&record::json_schema())? + "\n"))?;
     Ok(Exit::Fine)
 }

@@ -5,84 +5,63 @@ mod cite;
 mod compare;
 mod doctor;
 mod explain;
-mod folders;
 mod generate;
 mod import;
-mod leg;
 mod list;
-mod load;
-mod oltp;
 mod output;
-mod recording;
+mod record;
+mod references;
 mod run;
-mod server;
-mod serverless;
 mod show;
-pub mod speedtest1;
 mod verify;
 
-use crate::cli::{Cli, Command, Suite};
-use anyhow::Result;
+use crate::cli::{Cli, Command, LaunchArgs, LegArgs};
+use crate::exit::Exit;
+use crate::instrument::process;
+use crate::record::{Cause, Failure};
+use crate::study::registry;
+use anyhow::{Context, Result, anyhow};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// How the program ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// All reproduced, or done.
-    Fine = 0,
-    /// Something differs.
-    Differs = 1,
-    /// Usage or bad input.
-    Usage = 2,
-    /// Could not measure.
-    Unmeasured = 3,
-}
-
-/// The measurement failed, as opposed to its options.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct CannotMeasure(pub String);
-
-/// The status for an error that reached the top.
-pub fn exit_of(error: &anyhow::Error) -> Exit {
-    match error.downcast_ref::<CannotMeasure>() {
-        Some(_) => Exit::Unmeasured,
-        None => Exit::Usage,
-    }
-}
 
 /// Does what the command line says.
 ///
 /// # Errors
-/// Everything that keeps it from being done; [`exit_of`] tells the status.
+/// Everything that keeps it from being done; [`Exit::of`] tells the status.
 pub fn dispatch(cli: Cli) -> Result<Exit> {
     match cli.command {
-        None => run::run(cli.run, &*interrupt_flag()?),
-        Some(Command::Run(Suite::Speedtest1(run))) => run::run(run, &*interrupt_flag()?),
-        Some(Command::Run(Suite::Oltp(args))) => oltp::run(&args, &*interrupt_flag()?),
-        Some(Command::Run(Suite::Serverless(args))) => serverless::run(&args, &interrupt_flag()?),
-        Some(Command::Run(Suite::Sweep(args))) => load::sweep(&args, &interrupt_flag()?),
-        Some(Command::Run(Suite::Million(args))) => load::million(&args, &interrupt_flag()?),
-        Some(Command::Leg(args)) => leg::run(&args),
-        Some(Command::Verify(args)) => verify::run(&args, &interrupt_flag()?),
-        Some(Command::Capture(args)) => capture::run(&args, &*interrupt_flag()?),
+        None => run::run(&cli.default.0, interrupt_flag()?),
+        Some(Command::Run(run)) => run::run(&run, interrupt_flag()?),
+        Some(Command::Leg(args)) => leg(&args),
+        Some(Command::Verify(args)) => verify::run(&args, interrupt_flag()?),
+        Some(Command::Capture(args)) => capture::run(&args, interrupt_flag()?),
         Some(Command::Import(args)) => import::run(&args),
         Some(Command::Show(args)) => show::run(&args),
         Some(Command::Cite(args)) => cite::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::List(args)) => list::run(&args),
         Some(Command::Doctor(args)) => doctor::run(&args),
-        Some(Command::Explain { what }) => explain::run(what),
+        Some(Command::Explain { topic }) => explain::run(topic.as_deref()),
         Some(Command::Man) => generate::man(),
         Some(Command::Completions { shell }) => generate::completions(shell),
         Some(Command::Schema) => generate::schema(),
-        Some(Command::Launch(args)) => {
-            let error = crate::driver::process::launch(args.parent, args.cpu, &args.groups, &args.command);
-            let program = args.command.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
-            Err(CannotMeasure(format!("{program}: can't be started: {error}")).into())
-        }
+        Some(Command::Launch(args)) => launch(&args),
     }
+}
+
+/// The process that runs one leg of a study.
+fn leg(args: &LegArgs) -> Result<Exit> {
+    let study = registry::named(&args.study).ok_or_else(|| anyhow!("no study `{}`", args.study))?;
+    let result = study.leg(&args.job, &interrupt_flag()?);
+    result.map_err(|error| Failure::in_error(&error)).context("leg")?;
+    Ok(Exit::Fine)
+}
+
+/// Becomes another program.
+fn launch(args: &LaunchArgs) -> Result<Exit> {
+    let error = process::launch(args.parent, args.cpu, &args.groups, &args.command);
+    let program = args.command.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
+    Err(Failure::saying(Cause::Error, format!("{program}: can't be started: {error}")).into())
 }
 
 /// A flag that ^C, SIGTERM and SIGHUP raise. A second ^C ends the program at once.

@@ -1,11 +1,14 @@
 //! Writes results where the user wants them.
 
-use super::folders;
-use crate::cli::{FormatArgs, OutputArgs};
-use crate::export;
+use crate::cli::{ForceArgs, FormatArgs, RecordArgs};
+use crate::export::Export;
+use crate::figure::Figures;
+use crate::instrument::folders;
+use crate::record::Record;
 use crate::record::store::{self, Destination};
-use crate::record::{Record, format};
-use crate::report::{self, table};
+use crate::report;
+use crate::report::table::{self, Screen, Table, Text};
+use crate::study::Study;
 use anyhow::{Context, Result, bail};
 use std::io::Write;
 use std::path::Path;
@@ -13,22 +16,22 @@ use std::path::Path;
 const STDOUT: &str = "-";
 
 /// Whether a machine-readable format goes to standard output, so that nothing else may.
-fn claims_stdout(path: Option<&Path>) -> bool {
-    path.is_some_and(|path| path.as_os_str() == STDOUT)
+fn claims_stdout(path: &Path) -> bool {
+    path.as_os_str() == STDOUT
 }
 
 /// Checks, before anything is measured, that the outputs can be written afterwards.
-pub fn check(paths: &[Option<&Path>], force: bool) -> Result<()> {
-    if paths.iter().filter(|path| claims_stdout(**path)).count() > 1 {
+pub fn check(paths: &[Option<&Path>], force: ForceArgs) -> Result<()> {
+    let paths: Vec<&Path> = paths.iter().flatten().copied().collect();
+    if paths.iter().filter(|path| claims_stdout(path)).count() > 1 {
         bail!("only one output can go to standard output (-)");
     }
-    let files: Vec<&Path> =
-        paths.iter().flatten().copied().filter(|path| path.as_os_str() != STDOUT).collect();
+    let files: Vec<&Path> = paths.into_iter().filter(|path| !claims_stdout(path)).collect();
     for (index, path) in files.iter().enumerate() {
         if files[..index].contains(path) {
             bail!("{}: two outputs would go to this file; name another for one of them", path.display());
         }
-        if path.exists() && !force {
+        if path.exists() && !force.force {
             bail!("{}: exists already; name another file, or give --force to overwrite it", path.display());
         }
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -39,9 +42,15 @@ pub fn check(paths: &[Option<&Path>], force: bool) -> Result<()> {
     Ok(())
 }
 
+/// Checks, before anything is measured, that every format and the record can be written afterwards.
+pub fn check_all(formats: &FormatArgs, record: Option<&Path>) -> Result<()> {
+    let files = formats.files.iter().map(|(_, path)| Some(path.as_path()));
+    check(&files.chain([record]).collect::<Vec<_>>(), formats.force)
+}
+
 /// Writes `text` to a file, or to standard output when it is `-`.
 pub fn write(path: &Path, text: &str) -> Result<()> {
-    match path.as_os_str() == STDOUT {
+    match claims_stdout(path) {
         true => print(text),
         false => store::write_whole(path, text.as_bytes())
             .with_context(|| format!("{}: can't write", path.display())),
@@ -57,50 +66,65 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Checks, before anything is measured, that everything can be written afterwards.
-pub fn check_all(output: &OutputArgs) -> Result<()> {
-    let [csv, json, markdown] = paths(&output.formats);
-    check(&[csv, json, markdown, output.record.as_deref()], output.formats.force)
+/// Prints lines with their colours.
+pub fn print_lines(lines: &[Text]) -> Result<()> {
+    let screen = screen();
+    let lines: Vec<String> = lines.iter().map(|line| table::painted(line, screen)).collect();
+    print(&(lines.join("\n") + "\n"))
 }
 
-/// The paths of [`FormatArgs`].
-pub fn paths(formats: &FormatArgs) -> [Option<&Path>; 3] {
-    [formats.csv.as_deref(), formats.json.as_deref(), formats.markdown.as_deref()]
+/// Prints tables.
+pub fn print_tables(tables: &[Table]) -> Result<()> {
+    print(&table::terminal(tables, screen()))
+}
+
+/// Standard output: its width where it is a terminal, or where COLUMNS says so; and colour, where it is a terminal that
+/// has it and NO_COLOR is not set.
+fn screen() -> Screen {
+    let terminal = console::Term::stdout();
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let width = || terminal.size_checked().map(|(_, width)| usize::from(width));
+    let is_terminal = terminal.is_term();
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    Screen {
+        width: if is_terminal { width().or_else(columns) } else { None },
+        colour: is_terminal && !plain,
+    }
+}
+
+/// The tables of a record, with what there is to say of any record.
+pub fn tables(study: &dyn Study, record: &Record) -> Vec<Table> {
+    let figures = Figures::new(study.shape(), record);
+    report::record::framed(figures, study.tables(figures))
 }
 
 /// Prints the tables of a record, unless another format has standard output, and writes the others.
-pub fn record(record: &Record, formats: &FormatArgs) -> Result<()> {
-    let tables = report::record::tables(record);
-    if !paths(formats).into_iter().any(claims_stdout) {
-        print(&table::terminal(&tables))?;
+pub fn record(study: &dyn Study, record: &Record, formats: &FormatArgs) -> Result<()> {
+    let tables = tables(study, record);
+    if !formats.files.iter().any(|(_, path)| claims_stdout(path)) {
+        print_tables(&tables)?;
     }
-    if let Some(path) = &formats.csv {
-        write(path, &export::csv::samples(record)?)?;
+    let export = Export { figures: Figures::new(study.shape(), record), tables: &tables };
+    formats.files.iter().try_for_each(|(format, path)| write(path, &format.write(&export)?))
+}
+
+/// Says where the record lies.
+pub fn says_where(path: Option<&Path>) {
+    if let Some(path) = path {
+        eprintln!("record: {}", path.display());
     }
-    if let Some(path) = &formats.json {
-        write(path, &format::write(record)?)?;
-    }
-    if let Some(path) = &formats.markdown {
-        let command = format!(
-            "\nMade by `{}` (repro {}, {}).\n",
-            record.program.command.join(" "),
-            record.program.version,
-            record.program.revision
-        );
-        write(path, &(table::markdown(&tables) + &command))?;
-    }
-    Ok(())
 }
 
 /// Where the record goes.
-pub fn destination(output: &OutputArgs) -> Result<Destination> {
-    Ok(match (&output.record, output.no_record) {
-        (Some(path), _) if path.as_os_str() == "-" => {
+pub fn destination(record: &RecordArgs, force: ForceArgs) -> Result<Destination> {
+    Ok(match (&record.record, record.no_record) {
+        (Some(path), _) if claims_stdout(path) => {
             bail!(
                 "--record -: a record is a file that grows while it runs; for standard output there is --json -"
             )
         }
-        (Some(path), _) => Destination::File { path: path.clone(), force: output.formats.force },
+        (Some(path), _) => Destination::File { path: path.clone(), force: force.force },
         (None, true) => Destination::Nowhere,
         (None, false) => Destination::Folder(folders::records()?),
     })

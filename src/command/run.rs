@@ -1,22 +1,26 @@
-//! `repro`, `repro run speedtest1`.
+//! `repro` and `repro run`.
 
-use super::speedtest1::{self, Request};
-use super::{Exit, output};
-use crate::cli::RunArgs;
+use super::output;
+use crate::cli::StudyRun;
+use crate::exit::Exit;
+use crate::study::session::{self, Setting};
+use crate::study::{Study, Wishes};
 use anyhow::Result;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Measures, shows and keeps.
-pub fn run(args: RunArgs, interrupted: &AtomicBool) -> Result<Exit> {
-    let [csv, json, markdown] = output::paths(&args.output.formats);
-    output::check(&[csv, json, markdown, args.output.record.as_deref()], args.output.formats.force)?;
-    let mut request = Request::new(args.workload, &args.plan, &args.place, interrupted)?;
-    request.host_name = args.output.host_name;
-    request.quiet = args.output.quiet;
-    let measured = speedtest1::measure(&request, &output::destination(&args.output)?)?;
-    output::record(&measured.record, &args.output.formats)?;
-    if let Some(path) = measured.path {
-        eprintln!("record: {}", path.display());
-    }
-    measured.failure.map_or(Ok(Exit::Fine), Err)
+pub fn run(run: &StudyRun, interrupted: Arc<AtomicBool>) -> Result<Exit> {
+    let (options, output) = (&run.options, &run.output);
+    output::check_all(&output.formats, output.record.record.as_deref())?;
+    let setting =
+        Setting { quiet: output.watch.quiet, host_name: output.watch.host_name, interrupted };
+    let task = options.study.asked(&options.matches, &Wishes::default(), &setting)?;
+    let destination = output::destination(&output.record, output.formats.force)?;
+    let measured = session::measure(&*task, &setting, &destination)?;
+    let study: &dyn Study = options.study;
+    output::record(study, &measured.record, &output.formats)?;
+    output::says_where(measured.path.as_deref());
+    let wrong = measured.record.legs.iter().any(|leg| leg.answer.is_wrong());
+    measured.failure.map_or(Ok(if wrong { Exit::Differs } else { Exit::Fine }), Err)
 }

@@ -1,13 +1,14 @@
 //! `repro show`.
 
-use super::{Exit, output};
+use super::{output, record};
 use crate::cli::ShowArgs;
-use crate::record::store;
+use crate::exit::Exit;
 use anyhow::Result;
 
 /// Prints a record anew.
 pub fn run(args: &ShowArgs) -> Result<Exit> {
-    output::check(&output::paths(&args.formats), args.formats.force)?;
-    output::record(&store::load(&args.record)?, &args.formats)?;
+    output::check_all(&args.formats, None)?;
+    let (study, record) = record::load(&args.record)?;
+    output::record(study, &record, &args.formats)?;
     Ok(Exit::Fine)
 }

@@ -1,125 +1,99 @@
 //! Every sample of a record as a line of CSV.
 
-use crate::record::Record;
+use super::{Export, Format};
+use crate::record::{Measure, Quantile, Record};
+use anyhow::Result;
+use std::collections::BTreeSet;
 
-/// Every sample: of timed lines, or of phases where the record has those. The first line is a comment with the command
-/// that made the record.
-///
-/// # Errors
-/// None that a record can cause.
-pub fn samples(record: &Record) -> Result<String, csv::Error> {
-    let body = match record.legs.iter().any(|leg| !leg.phases.is_empty()) {
-        true => phases(record)?,
-        false => steps(record)?,
-    };
-    let command = record.program.command.join(" ").replace(['\n', '\r'], " ");
-    Ok(format!("# repro {} ({}): {command}\n{body}", record.program.version, record.program.revision))
+/// The format. Columns: leg, phase, name, run, counted, operations, `reported_ms`, `elapsed_ns`, percentiles and the
+/// longest latency in ns, errors, busy, and the numbers that only the study measures, by their names. What is unknown
+/// is empty. The first line is a comment with the command that made the record.
+pub struct Csv;
+
+impl Format for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn help(&self) -> &'static str {
+        "Write every sample as CSV"
+    }
+
+    fn write(&self, export: &Export) -> Result<String> {
+        let record = export.figures.record;
+        let command = record.program.command.join(" ").replace(['\n', '\r'], " ");
+        let (version, revision) = (&record.program.version, &record.program.revision);
+        Ok(format!("# repro {version} ({revision}): {command}\n{}", samples(record)?))
+    }
 }
 
-/// Columns: leg, testset, number, occurrence, step, run, counted, `reported_ms`, `observed_ns`.
-fn steps(record: &Record) -> Result<String, csv::Error> {
+const COLUMNS: [&str; 15] = [
+    "leg",
+    "phase",
+    "name",
+    "run",
+    "counted",
+    "operations",
+    "reported_ms",
+    "elapsed_ns",
+    "p50_ns",
+    "p95_ns",
+    "p99_ns",
+    "p999_ns",
+    "max_ns",
+    "errors",
+    "busy",
+];
+
+fn samples(record: &Record) -> Result<String> {
+    let details = details(record);
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record([
-        "leg",
-        "testset",
-        "number",
-        "occurrence",
-        "step",
-        "run",
-        "counted",
-        "reported_ms",
-        "observed_ns",
-    ])?;
+    writer.write_record(COLUMNS.iter().copied().chain(details.iter().copied()))?;
     for leg in &record.legs {
-        let counted = leg.counted();
-        for step in &leg.steps {
-            for sample in &step.samples {
-                writer.write_record([
+        let counted: BTreeSet<u32> = leg.counted().into_iter().collect();
+        for phase in &leg.phases {
+            for sample in &phase.samples {
+                let mut line = vec![
                     leg.name.clone(),
-                    step.key.testset.clone(),
-                    step.key.number.to_string(),
-                    step.key.occurrence.to_string(),
-                    step.name.clone(),
+                    phase.name.clone(),
+                    phase.title.clone().unwrap_or_default(),
                     sample.run.to_string(),
                     counted.contains(&sample.run).to_string(),
-                    sample.reported_ms.to_string(),
-                    sample.observed_ns.map_or(String::new(), |ns| ns.to_string()),
-                ])?;
+                ];
+                line.extend(numbers(&sample.measure));
+                line.extend(details.iter().map(|name| detail(&sample.measure, name)));
+                writer.write_record(line)?;
             }
         }
     }
-    text(writer)
+    Ok(String::from_utf8_lossy(&writer.into_inner()?).into_owned())
 }
 
-/// Columns: leg, phase, run, counted, operations, `elapsed_ns`, percentiles and largest latency in ns, errors, busy,
-/// bytes read from the disk, bytes of the log; of an exchange with a server its own time and the client's CPU time in ns,
-/// round trips, bytes sent and received.
-fn phases(record: &Record) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record([
-        "leg",
-        "phase",
-        "run",
-        "counted",
-        "operations",
-        "elapsed_ns",
-        "p50_ns",
-        "p95_ns",
-        "p99_ns",
-        "p999_ns",
-        "max_ns",
-        "errors",
-        "busy",
-        "read_bytes",
-        "wal_bytes",
-        "server_ns",
-        "client_cpu_ns",
-        "round_trips",
-        "sent_bytes",
-        "received_bytes",
-    ])?;
-    for leg in &record.legs {
-        let counted = leg.counted();
-        for (phase, sample) in
-            leg.phases.iter().flat_map(|phase| phase.samples.iter().map(move |sample| (phase, sample)))
-        {
-            let measure = &sample.measure;
-            let latency = &measure.latency;
-            let mut line = vec![
-                leg.name.clone(),
-                phase.name.clone(),
-                sample.run.to_string(),
-                counted.contains(&sample.run).to_string(),
-            ];
-            let numbers = [
-                measure.operations,
-                measure.elapsed_ns,
-                latency.p50_ns,
-                latency.p95_ns,
-                latency.p99_ns,
-                latency.p999_ns,
-                latency.max_ns,
-            ];
-            line.extend(numbers.iter().map(u64::to_string));
-            line.extend([measure.errors.values().sum::<u64>(), measure.busy].iter().map(u64::to_string));
-            let exchange = measure.exchange;
-            let optional = [
-                measure.read_bytes,
-                measure.wal_bytes,
-                exchange.and_then(|exchange| exchange.server_ns),
-                exchange.and_then(|exchange| exchange.client_cpu_ns),
-                exchange.map(|exchange| exchange.round_trips),
-                exchange.map(|exchange| exchange.sent_bytes),
-                exchange.map(|exchange| exchange.received_bytes),
-            ];
-            line.extend(optional.map(|number| number.map_or(String::new(), |number| number.to_string())));
-            writer.write_record(line)?;
-        }
-    }
-    text(writer)
+/// Names of all numbers that only the study measures.
+fn details(record: &Record) -> BTreeSet<&str> {
+    let samples = record.legs.iter().flat_map(|leg| leg.all_samples());
+    let numbers = samples.filter_map(|(_, sample)| sample.measure.detail.as_ref()).flat_map(|d| d.numbers());
+    numbers.map(|(name, _)| name).collect()
 }
 
-fn text(writer: csv::Writer<Vec<u8>>) -> Result<String, csv::Error> {
-    let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+fn numbers(measure: &Measure) -> Vec<String> {
+    let text = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+    let latency = |quantile| measure.latency.as_ref().map(|latency| latency.at(quantile));
+    let mut cells = vec![
+        text(measure.operations),
+        measure.reported_ms.map_or(String::new(), |ms| ms.to_string()),
+        text(measure.elapsed_ns),
+    ];
+    cells.extend(Quantile::ALL.map(|quantile| text(latency(quantile))));
+    // Of rows of a tool, operations are not known, and so nothing of their failures.
+    let counted = measure.operations.is_some();
+    cells.push(text(counted.then(|| measure.failures())));
+    cells.push(text(counted.then_some(measure.busy)));
+    cells
+}
+
+fn detail(measure: &Measure, name: &str) -> String {
+    let own = measure.detail.as_ref();
+    let number = own.and_then(|detail| detail.numbers().find(|(own, _)| *own == name));
+    number.map_or(String::new(), |(_, number)| number.to_string())
 }

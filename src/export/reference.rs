@@ -1,81 +1,88 @@
 //! A record as a reference that others can verify: figures (CSV) and what they are about (TOML).
 
-use crate::record::{Answer, CLOCK_ERROR_MS, Leg, Record};
-use crate::stats::Summary;
-use crate::suite::speedtest1::Workload;
+use crate::figure::{FigureKey, Figures, Metric};
+use crate::record::{Answer, Record};
 use crate::verify::claim::{Claim, Quantity, Test};
 use crate::verify::grade;
 use crate::verify::reference::{About, Citation, EngineFacts, Tolerance};
+use anyhow::Result;
 use std::collections::BTreeMap;
 
-/// Figures of every step and TOTAL: the median, its interval and the number of runs.
+/// The metric that tells most of a study: times where it has rows or a baseline, else rates.
+fn metric(figures: Figures) -> Metric {
+    let timed = figures.shape.has_rows() || figures.shape.baseline.is_some();
+    if timed { Metric::Time } else { Metric::Rate }
+}
+
+/// Figures of every phase and of the whole: the median, its interval and the number of runs.
 ///
 /// # Errors
 /// None that a record can cause.
-pub fn figures(leg: &Leg) -> Result<String, csv::Error> {
+pub fn figures(figures: Figures) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(["key", "step", "value", "unit", "low", "high", "runs"])?;
-    let mut line = |key: String, step: &str, summary: Option<Summary>| -> Result<(), csv::Error> {
-        let Some(summary) = summary else { return Ok(()) };
-        let number =
-            |value: f64| if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") };
-        let end = |end: Option<f64>| end.map_or(String::new(), number);
-        let (low, high) = (end(summary.interval.map(|i| i.low)), end(summary.interval.map(|i| i.high)));
-        writer.write_record([&key, step, &number(summary.median), "ms", &low, &high, &summary.n.to_string()])
-    };
-    for step in &leg.steps {
-        line(step.key.to_string(), &step.name, Summary::of(&leg.reported(step), CLOCK_ERROR_MS))?;
+    for leg in &figures.record.legs {
+        for key in figures.keys(leg, metric(figures)) {
+            let Some(summary) = figures.cited(&key).and_then(|values| values.summary()) else { continue };
+            let number =
+                |value: f64| if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") };
+            let end = |end: Option<f64>| end.map_or(String::new(), number);
+            let title = figures.title(&key).map_or_else(|| key.to_string(), str::to_string);
+            writer.write_record([
+                key.to_string(),
+                title,
+                number(summary.median),
+                key.kind().unit().to_string(),
+                end(summary.interval.map(|i| i.low)),
+                end(summary.interval.map(|i| i.high)),
+                summary.n.to_string(),
+            ])?;
+        }
     }
-    line("TOTAL".to_string(), "TOTAL", leg.total())?;
-    let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8_lossy(&writer.into_inner()?).into_owned())
 }
 
-/// What the figures are about.
+/// What the figures are about; `headline` is the figure that the record is cited for.
 ///
 /// # Errors
-/// Parameters that are no workload.
-pub fn about(record: &Record, leg: &Leg, name: &str) -> Result<String, String> {
-    let parameters = serde_json::to_value(&record.parameters).and_then(serde_json::from_value::<Workload>);
-    let parameters = parameters.map_err(|error| error.to_string())?;
-    let parameters = toml::Table::try_from(parameters).map_err(|error| error.to_string())?;
-    let conditions = grade::conditions(record);
-    let open: Vec<&str> = conditions.iter().filter(|c| c.met != Some(true)).map(|c| c.what).collect();
+/// Parameters that TOML can't hold.
+pub fn about(figures: Figures, headline: Option<FigureKey>, name: &str) -> Result<String> {
+    let record = figures.record;
+    let leg = record.legs.first();
+    let conditions = grade::conditions(figures, headline);
+    let open: Vec<&str> =
+        conditions.iter().filter(|c| c.met != Some(true)).map(|c| c.requirement.words()).collect();
     let grade = match open.is_empty() {
         true => "citation grade: every condition was met".to_string(),
         false => format!("not citation grade; open: {}", open.join(", ")),
     };
-    let build = leg.engine.build.as_ref();
-    let flags = build
-        .map_or("", |build| build.command.as_str())
-        .split(' ')
-        .filter(|w| w.starts_with("-O") || w.starts_with("-D"));
+    let build = leg.and_then(|leg| leg.engine.build.as_ref());
     let about = About {
-        suite: record.suite.clone(),
+        study: record.study.clone(),
         title: format!("Baseline {name}, captured with repro {}", record.program.version),
         citation: Citation {
             author: format!("repro {} ({})", record.program.version, record.program.revision),
-            title: format!("speedtest1 baseline {name}"),
+            title: format!("{} baseline {name}", record.study),
             date: Some(record.started.strftime("%Y-%m-%d").to_string()),
             url: None,
         },
         engine: EngineFacts {
-            sqlite_version: leg.engine.sqlite_version.clone(),
-            source_id: leg.engine.source_id.clone(),
-            flags: flags.map(str::to_string).collect(),
+            sqlite_version: leg.and_then(|leg| leg.engine.sqlite_version.clone()),
+            source_id: leg.and_then(|leg| leg.engine.source_id.clone()),
+            flags: build.iter().flat_map(|build| build.flags()).map(str::to_string).collect(),
             compiler: build.map(|build| build.compiler.clone()),
-            answer: match &leg.answer {
-                Answer::Right(hash) => Some(hash.clone()),
+            answer: match leg.map(|leg| &leg.answer) {
+                Some(Answer::Right { found }) => Some(found.clone()),
                 _ => None,
             },
         },
         host: host(record),
         notes: vec![format!("made by: {}", record.program.command.join(" ")), grade],
-        parameters,
+        parameters: toml::Table::try_from(&record.parameters)?,
         tolerance: Tolerance::default(),
-        claims: claims(),
+        claims: claims(figures),
     };
-    toml::to_string(&about).map_err(|error| error.to_string())
+    Ok(toml::to_string(&about)?)
 }
 
 fn host(record: &Record) -> BTreeMap<String, String> {
@@ -96,16 +103,17 @@ fn host(record: &Record) -> BTreeMap<String, String> {
     facts
 }
 
-/// What any sound run of the tool must show.
-fn claims() -> Vec<Claim> {
+/// What any sound run must show.
+fn claims(figures: Figures) -> Vec<Claim> {
     let value = |id: &str, text: &str, quantity| Claim {
         id: id.to_string(),
         text: text.to_string(),
         strict: false,
         test: Test::Value { quantity, equals: 0 },
     };
-    vec![
-        value("no-errors", "every run ends well", Quantity::Errors),
-        value("total-is-the-sum", "TOTAL is the sum of its rows", Quantity::TotalMinusSum),
-    ]
+    let mut claims = vec![value("no-errors", "every run ends well", Quantity::Errors)];
+    if figures.shape.has_rows() {
+        claims.push(value("total-is-the-sum", "TOTAL is the sum of its rows", Quantity::TotalMinusSum));
+    }
+    claims
 }

@@ -1,6 +1,6 @@
 //! Where records lie, and how they are written: whole or not at all.
 
-use super::{Record, format};
+use super::Record;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use std::fs::{self, File, OpenOptions};
@@ -34,7 +34,7 @@ impl Destination {
         let target = match self {
             Destination::Nowhere => return Ok(None),
             Destination::File { path, force } => Target::at(path, *force)?,
-            Destination::Folder(folder) => Target::in_folder(folder, &record.suite, record.started)?,
+            Destination::Folder(folder) => Target::in_folder(folder, &record.study, record.started)?,
         };
         target.save(record).inspect_err(|_| target.discard())?;
         Ok(Some(target))
@@ -49,17 +49,17 @@ pub struct Target {
 }
 
 impl Target {
-    /// A new file in `folder`, named after the time and the suite.
+    /// A new file in `folder`, named after the time and the study.
     ///
     /// # Errors
     /// A folder that can't be made or written to.
-    pub fn in_folder(folder: &Path, suite: &str, started: Timestamp) -> Result<Target> {
+    pub fn in_folder(folder: &Path, study: &str, started: Timestamp) -> Result<Target> {
         fs::create_dir_all(folder)
             .with_context(|| format!("{}: can't make the folder of records", folder.display()))?;
         let time = started.strftime("%Y%m%dT%H%M%SZ");
         for attempt in 1.. {
             let suffix = if attempt == 1 { String::new() } else { format!("-{attempt}") };
-            let path = folder.join(format!("{time}-{suite}{suffix}.json"));
+            let path = folder.join(format!("{time}-{study}{suffix}.json"));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(_) => return Ok(Target { path, made: true }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -100,7 +100,7 @@ impl Target {
     /// # Errors
     /// A full disk and the like; what the file held before stays.
     pub fn save(&self, record: &Record) -> Result<()> {
-        let text = format::write(record)?;
+        let text = super::write(record)?;
         write_whole(&self.path, text.as_bytes())
             .with_context(|| format!("{}: can't save the record", self.path.display()))
     }
@@ -141,7 +141,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// A file that is missing, too large, not UTF-8, not a record, newer than this program, or inconsistent.
 pub fn load(path: &Path) -> Result<Record> {
     let text = read_text(path, LARGEST)?;
-    format::read(&text).map_err(|reason| anyhow::anyhow!("{}: {reason}", path.display()))
+    super::read(&text).map_err(|reason| anyhow::anyhow!("{}: {reason}", path.display()))
 }
 
 /// Reads a text file of at most `limit` bytes.

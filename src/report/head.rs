@@ -1,22 +1,25 @@
 //! The lines before the table of a record: engines, parameters, place, runs.
 
-use crate::record::{Answer, Engine, Leg, Origin, Record};
+use super::table::{Text, Tone};
+use crate::record::{Answer, Engine, Leg, Record};
 
 /// All of them.
-pub fn head(record: &Record) -> Vec<String> {
-    let mut head = engines(record);
-    head.push(parameters(record));
+pub fn head(record: &Record) -> Vec<Text> {
+    let mut head: Vec<Text> = engines(record).into_iter().map(Text::from).collect();
+    head.push(parameters(record).into());
     if let Some(storage) = &record.storage {
         let filesystem = storage
             .filesystem
             .as_ref()
             .map_or("unknown".to_string(), |f| format!("{}, {}", f.kind, f.options));
-        head.push(format!("files in {} ({filesystem})", storage.directory));
+        head.push(format!("files in {} ({filesystem})", storage.directory).into());
     }
-    if let Origin::Imported { file, lines } = &record.origin {
-        head.push(format!("read from {file}, lines {} to {}", lines.0, lines.1));
+    if let Some(from) = &record.imported {
+        head.push(format!("read from {}, lines {} to {}", from.file, from.first_line, from.last_line).into());
     }
-    head.extend(grouped(record, runs));
+    let wrong = record.legs.iter().any(|leg| leg.answer.is_wrong());
+    let tone = if wrong { Tone::Bad } else { Tone::Plain };
+    head.extend(grouped(record, runs).into_iter().map(|line| Text::new(line, tone)));
     head
 }
 
@@ -28,7 +31,7 @@ pub fn parameters(record: &Record) -> String {
 
 /// Each engine, after the legs that it ran, where there are several.
 pub fn engines(record: &Record) -> Vec<String> {
-    let mut lines = grouped(record, |leg| engine(&leg.engine));
+    let mut lines = grouped(record, |leg| engine(&leg.engine, record.imported.is_some()));
     lines.extend(grouped(record, |leg| build(&leg.engine)));
     lines
 }
@@ -57,13 +60,19 @@ fn grouped(record: &Record, line: impl Fn(&Leg) -> String) -> Vec<String> {
     groups(record, line).into_iter().map(text).collect()
 }
 
-fn engine(engine: &Engine) -> String {
-    if is_no_sqlite(engine) {
+fn engine(engine: &Engine, imported: bool) -> String {
+    // An echo has no version and no build. What was imported may lack them, too, but is a SQLite.
+    if !imported
+        && engine.sqlite_version.is_none()
+        && engine.source_id.is_none()
+        && engine.build.is_none()
+    {
         return engine.name.clone();
     }
     let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".to_string());
     let pin = match (&engine.build, engine.compile_options.is_empty()) {
         (Some(build), _) if build.pinned => "pinned",
+        (None, _) if engine.bundled => "bundled",
         (Some(_), _) => "UNPINNED",
         (None, true) => "build unknown",
         (None, false) => "compile options in the record",
@@ -72,13 +81,6 @@ fn engine(engine: &Engine) -> String {
     format!("{} · SQLite {version} ({source}) · {pin}", engine.name)
 }
 
-/// An echo, which has no version and no build. What was imported may lack them too, but is a speedtest1.
-fn is_no_sqlite(engine: &Engine) -> bool {
-    engine.name != crate::suite::speedtest1::SUITE.name
-        && engine.sqlite_version.is_none()
-        && engine.source_id.is_none()
-        && engine.build.is_none()
-}
 
 /// The compile command; of a program that came as it is, where it lay.
 fn build(engine: &Engine) -> String {
@@ -102,9 +104,9 @@ fn plain(value: &serde_json::Value) -> String {
 
 fn answer(answer: &Answer) -> String {
     match answer {
-        Answer::Right(hash) => format!("answers right ({hash})"),
+        Answer::Right { found } => format!("answers right ({found})"),
         Answer::Wrong { found, expected } => format!("ANSWERS WRONG ({found}, expected {expected})"),
-        Answer::Unknown(hash) => format!("answers not known for this work ({hash})"),
-        Answer::NotChecked(reason) => format!("answers not checked: {reason}"),
+        Answer::Unknown { found } => format!("answers not known for this work ({found})"),
+        Answer::NotChecked { reason } => format!("answers not checked: {reason}"),
     }
 }

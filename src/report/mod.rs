@@ -2,12 +2,8 @@
 
 pub mod citation;
 pub mod compare;
-#[cfg(test)]
-mod fixture;
-mod head;
-pub mod load;
+pub mod head;
 pub mod record;
-mod serverless;
 pub mod table;
 pub mod verdict;
 

@@ -1,174 +1,71 @@
-//! The tables of a record: every testset and step, with intervals, and TOTAL; or every phase of its legs.
+//! What there is to say of any record, before and after the tables of its study.
 
-use super::table::{Table, left, ms, percent, right, seconds};
-use super::{head, load, serverless};
-use crate::record::{CLOCK_ERROR_MS, Leg, Phase, Record, Run, clock_error_of_sum};
+use super::head;
+use super::table::{Table, Text, Tone, percent, seconds};
+use crate::figure::{FigureKey, Figures, Metric, WHOLE};
+use crate::record::{Leg, Run};
 use crate::stats::{self, Summary, summary};
-use crate::suite::{self, measure::Measure};
 
-/// The tables of a record; what there is to say before and after them stands in the first and the last.
-pub fn tables(record: &Record) -> Vec<Table> {
-    let mut tables = match record.legs.first() {
-        None => vec![Table { head: Vec::new(), columns: Vec::new(), rows: Vec::new(), notes: Vec::new() }],
-        Some(_) if record.suite == crate::suite::serverless::SUITE.name => serverless::tables(record),
-        Some(_) if is_load(record) => vec![load::table(record)],
-        Some(_) if record.legs.iter().any(|leg| !leg.phases.is_empty()) => vec![phases(record)],
-        Some(leg) => vec![steps(leg)],
-    };
-    if let (Some(first), false) = (tables.first_mut(), record.legs.is_empty()) {
-        first.head = head::head(record);
+/// The tables of a study between the head and the notes of their record.
+pub fn framed(figures: Figures, mut tables: Vec<Table>) -> Vec<Table> {
+    if tables.is_empty() {
+        tables.push(Table::default());
+    }
+    if let (Some(first), false) = (tables.first_mut(), figures.record.legs.is_empty()) {
+        first.head.splice(0..0, head::head(figures.record));
     }
     if let Some(last) = tables.last_mut() {
-        last.notes.extend(notes(record));
+        last.notes.extend(notes(figures));
     }
     tables
 }
 
-fn is_load(record: &Record) -> bool {
-    [suite::load::SWEEP.name, suite::load::MILLION.name].contains(&record.suite.as_str())
-}
-
-/// The tables that explain a verdict, and stand before it: those of the suites with a server.
-pub fn explanation(record: &Record) -> Vec<Table> {
-    let has_server = |leg: &Leg| {
-        leg.phases.iter().flat_map(|p| &p.samples).any(|sample| sample.measure.exchange.is_some())
-    };
-    let has_server = is_load(record) || record.legs.iter().any(has_server);
-    if has_server { tables(record) } else { Vec::new() }
-}
-
-/// Timed lines under their testsets, and TOTAL.
-fn steps(leg: &Leg) -> Table {
-    let columns = vec![
-        left("step"),
-        left("name"),
-        right("median ms"),
-        right("95 % interval"),
-        right("min"),
-        right("max"),
-        right("observed"),
-    ];
-    let mut rows = Vec::new();
-    let mut testset = "";
-    for step in &leg.steps {
-        if step.key.testset != testset {
-            testset = &step.key.testset;
-            rows.push(testset_row(leg, testset));
-        }
-        let reported = Summary::of(&leg.reported(step), CLOCK_ERROR_MS);
-        let observed = stats::median(&leg.observed(step));
-        let observed = observed.map_or(String::new(), |value| format!("{value:.2}"));
-        let number = step.key.to_string().replacen(testset, "", 1).trim_start_matches('/').to_string();
-        rows.push(row(format!("  {number}"), step.name.clone(), reported, observed));
-    }
-    rows.push(row("TOTAL".to_string(), "all rows".to_string(), leg.total(), String::new()));
-    Table { head: Vec::new(), columns, rows, notes: Vec::new() }
-}
-
-/// Phases under their legs: the first counted run of each; all of them are in the record.
-fn phases(record: &Record) -> Table {
-    let columns = vec![
-        left("phase"),
-        right("operations"),
-        right("per second"),
-        right("p50 µs"),
-        right("p95"),
-        right("p99"),
-        right("p999"),
-        right("max"),
-        right("read MB"),
-        right("WAL MB"),
-        right("errors"),
-    ];
-    let mut rows = Vec::new();
-    for leg in &record.legs {
-        rows.push(vec![leg.name.clone()]);
-        for phase in &leg.phases {
-            rows.extend(leg.measures(&phase.name).first().map(|measure| phase_row(&phase.name, measure)));
-        }
-    }
-    Table { head: Vec::new(), columns, rows, notes: Vec::new() }
-}
-
-fn phase_row(name: &str, measure: &Measure) -> Vec<String> {
-    let us = |ns: u64| format!("{:.1}", ns as f64 / 1000.0);
-    let mb = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
-    let latency = &measure.latency;
-    vec![
-        format!("  {name}"),
-        measure.operations.to_string(),
-        measure.rate().map_or(String::new(), |rate| format!("{rate:.0}")),
-        us(latency.p50_ns),
-        us(latency.p95_ns),
-        us(latency.p99_ns),
-        us(latency.p999_ns),
-        us(latency.max_ns),
-        measure.read_bytes.map_or(String::new(), mb),
-        measure.wal_bytes.map_or(String::new(), mb),
-        measure.errors.values().sum::<u64>().to_string(),
-    ]
-}
-
-fn row(key: String, name: String, summary: Option<Summary>, observed: String) -> Vec<String> {
-    let text = |value: Option<f64>| value.map_or(String::new(), ms);
-    let interval =
-        summary.and_then(|s| s.interval).map_or(String::new(), |i| format!("{}–{}", ms(i.low), ms(i.high)));
-    let median = text(summary.map(|s| s.median));
-    vec![key, name, median, interval, text(summary.map(|s| s.min)), text(summary.map(|s| s.max)), observed]
-}
-
-/// The sum of a testset's rows, run by run.
-fn testset_row(leg: &Leg, testset: &str) -> Vec<String> {
-    let steps: Vec<_> = leg.steps.iter().filter(|step| step.key.testset == testset).collect();
-    let sum = |run: &u32| {
-        let samples = steps.iter().flat_map(|step| &step.samples).filter(|sample| sample.run == *run);
-        samples.map(|sample| sample.reported_ms as f64).sum::<f64>()
-    };
-    let sums: Vec<f64> = leg.counted().iter().map(sum).collect();
-    let sum = Summary::of(&sums, clock_error_of_sum(steps.len()));
-    row(testset.to_string(), format!("{} steps", steps.len()), sum, String::new())
-}
-
-fn notes(record: &Record) -> Vec<String> {
-    let mut notes: Vec<String> = record.partial.iter().map(|reason| format!("PARTIAL: {reason}")).collect();
-    let several = record.legs.len() > 1;
-    notes.extend(record.legs.iter().flat_map(|leg| leg_notes(leg, several)));
-    notes
-}
-
-fn leg_notes(leg: &Leg, several: bool) -> Vec<String> {
-    let of = if several { format!("{} ", leg.name) } else { String::new() };
-    let mut notes = Vec::new();
-    notes.extend(leg.total().map(|total| total_line(&total)));
-    notes.extend(leg.memory.as_ref().map(|memory| {
-        let peak = memory
-            .peak_bytes
-            .map_or(String::new(), |peak| format!(", at most {:.1} MB used", peak as f64 / 1e6));
-        format!(
-            "{}: {:.1} MB of memory by {}{peak}",
-            leg.name,
-            memory.limit_bytes as f64 / 1e6,
-            memory.mechanism
-        )
-    }));
-    for run in &leg.runs {
-        notes
-            .extend(run.rejected.as_ref().map(|why| format!("{of}run {} does not count: {why}", run.number)));
-        notes.extend(run.flags.iter().map(|flag| format!("{of}run {}: {flag}", run.number)));
-    }
-    notes.extend(outliers(leg).into_iter().map(|note| format!("{of}{note}")));
-    for phase in &leg.phases {
-        let checks =
-            phase.samples.iter().flat_map(|sample| &sample.measure.checks).filter(|check| !check.holds());
-        notes.extend(checks.map(|c| {
-            format!("{} {}: WRONG: {} is {}, not {}", leg.name, phase.name, c.what, c.found, c.expected)
-        }));
+fn notes(figures: Figures) -> Vec<Text> {
+    let partial = figures.record.partial.iter();
+    let mut notes: Vec<Text> =
+        partial.map(|failure| Text::new(format!("PARTIAL: {failure}"), Tone::Bad)).collect();
+    let several = figures.record.legs.len() > 1;
+    for leg in &figures.record.legs {
+        let of = if several { format!("{} ", leg.name) } else { String::new() };
+        notes.extend(total(figures).map(Text::from));
+        notes.extend(memory(leg).map(Text::from));
+        notes.extend(leg.runs.iter().flat_map(|run| of_run(&of, run)));
+        notes.extend(outliers(figures, leg).into_iter().map(|note| Text::from(format!("{of}{note}"))));
+        notes.extend(wrong_answers(leg));
     }
     notes
 }
 
-fn total_line(total: &Summary) -> String {
-    match (total.interval, total.relative_half_width()) {
+fn memory(leg: &Leg) -> Option<String> {
+    let memory = leg.memory.as_ref()?;
+    let mb = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    let peak = memory.peak_bytes.map_or(String::new(), |peak| format!(", at most {} used", mb(peak)));
+    Some(format!("{}: {} of memory by {}{peak}", leg.name, mb(memory.limit_bytes), memory.mechanism))
+}
+
+fn of_run(of: &str, run: &Run) -> Vec<Text> {
+    let rejected = run.rejected.iter();
+    let rejected = rejected
+        .map(|why| Text::new(format!("{of}run {} does not count: {why}", run.number), Tone::Warning));
+    let flags = run.flags.iter().map(|flag| Text::from(format!("{of}run {}: {flag}", run.number)));
+    rejected.chain(flags).collect()
+}
+
+fn wrong_answers(leg: &Leg) -> Vec<Text> {
+    let wrong = |(phase, sample): (&str, &crate::record::Sample)| {
+        let checks = sample.measure.checks.iter().filter(|check| !check.holds());
+        let text = |check: &crate::record::Check| {
+            format!("{} {phase}: WRONG: {} is {}, not {}", leg.name, check.what, check.found, check.expected)
+        };
+        checks.map(|check| Text::new(text(check), Tone::Bad)).collect::<Vec<_>>()
+    };
+    leg.all_samples().flat_map(wrong).collect()
+}
+
+/// TOTAL of a tool that prints one.
+fn total(figures: Figures) -> Option<String> {
+    let total = figures.cited(&FigureKey::row(WHOLE)).filter(|_| figures.shape.has_rows())?.summary()?;
+    Some(match (total.interval, total.relative_half_width()) {
         (Some(i), Some(width)) => format!(
             "TOTAL {} s, 95 % interval {} to {} s (±{:.1} %), {} runs",
             seconds(total.median),
@@ -182,11 +79,17 @@ fn total_line(total: &Summary) -> String {
             seconds(total.median),
             total.n
         ),
-    }
+    })
 }
 
-fn outliers(leg: &Leg) -> Vec<String> {
-    let (what, runs) = wholes(leg);
+/// Median and range of a summary: `12 (11–14)`; without an interval the median alone.
+pub fn median_and_interval(summary: &Summary, digits: fn(f64) -> String) -> [String; 2] {
+    let interval = summary.interval.map_or(String::new(), |i| format!("{}–{}", digits(i.low), digits(i.high)));
+    [digits(summary.median), interval]
+}
+
+fn outliers(figures: Figures, leg: &Leg) -> Vec<String> {
+    let (what, runs) = wholes(figures, leg);
     let times: Vec<f64> = runs.iter().map(|(_, ms)| *ms).collect();
     let Some(median) = stats::median(&times) else { return Vec::new() };
     let name = |index: usize| {
@@ -198,18 +101,19 @@ fn outliers(leg: &Leg) -> Vec<String> {
 }
 
 /// The time of all that a run did, ms, for each counted run that did all of it.
-fn wholes(leg: &Leg) -> (&'static str, Vec<(&Run, f64)>) {
-    let counted = leg.runs.iter().filter(|run| run.counts());
-    if leg.phases.is_empty() {
-        return ("TOTAL", counted.filter_map(|run| Some((run, run.total_ms? as f64))).collect());
-    }
-    let of = |run: &Run| {
-        let sample = |phase: &Phase| {
-            phase.samples.iter().find(|s| s.run == run.number).map(|s| s.measure.elapsed_ns as f64 / 1e6)
-        };
-        leg.phases.iter().map(sample).sum::<Option<f64>>()
+fn wholes<'a>(figures: Figures, leg: &'a Leg) -> (&'static str, Vec<(&'a Run, f64)>) {
+    let keyed = |run: u32, values: &crate::figure::Values| {
+        values.runs().iter().find(|(number, _)| *number == run).map(|(_, ms)| *ms)
     };
-    ("all phases", counted.filter_map(|run| Some((run, of(run)?))).collect())
+    if figures.shape.has_rows() {
+        let Some(totals) = figures.cited(&FigureKey::row(WHOLE)) else { return ("TOTAL", Vec::new()) };
+        return ("TOTAL", leg.counted_runs().filter_map(|run| Some((run, keyed(run.number, &totals)?))).collect());
+    }
+    let of = |phase: &str| figures.observed(&FigureKey::new(&leg.name, phase, Metric::Time));
+    let phases: Option<Vec<_>> = leg.phases.iter().map(|phase| of(&phase.name)).collect();
+    let Some(phases) = phases else { return ("all phases", Vec::new()) };
+    let sum = |run: u32| phases.iter().map(|values| keyed(run, values)).sum::<Option<f64>>();
+    ("all phases", leg.counted_runs().filter_map(|run| Some((run, sum(run.number)?))).collect())
 }
 
 /// What else happened during an outlying run.

@@ -1,6 +1,6 @@
 //! The verdicts of a reference.
 
-use super::table::{Table, left, ms, right};
+use super::table::{Table, Text, Tone, cells, left, ms, right};
 use crate::verify::verdict::{FigureJudgement, Report, Verdict};
 
 /// Figures with their verdicts; work, claims and the sum of it around them.
@@ -23,12 +23,12 @@ pub fn table(report: &Report) -> Table {
     }
 }
 
-fn row(figure: &FigureJudgement) -> Vec<String> {
+fn row(figure: &FigureJudgement) -> Vec<Text> {
     let ratio = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
     let number = |value| number(value, figure.unit);
     let interval =
         figure.interval.map_or(String::new(), |(low, high)| format!("{}–{}", number(low), number(high)));
-    vec![
+    let mut row = cells([
         figure.key.clone(),
         figure.name.clone(),
         number(figure.published),
@@ -37,8 +37,19 @@ fn row(figure: &FigureJudgement) -> Vec<String> {
         interval,
         ratio(figure.ratio),
         ratio(figure.relative),
-        figure.verdict.to_string(),
-    ]
+    ]);
+    row.push(Text::new(figure.verdict.to_string(), tone(figure.verdict)));
+    row
+}
+
+/// How a verdict strikes the eye.
+fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Reproduced => Tone::Good,
+        Verdict::Differs => Tone::Bad,
+        Verdict::Missing => Tone::Warning,
+        Verdict::NotComparable => Tone::Faint,
+    }
 }
 
 /// As many digits as the unit deserves.
@@ -51,10 +62,10 @@ fn number(value: f64, unit: &str) -> String {
     }
 }
 
-fn head(report: &Report) -> Vec<String> {
-    let mut head = vec![format!("{}: {}", report.reference, report.citation)];
+fn head(report: &Report) -> Vec<Text> {
+    let mut head = cells([format!("{}: {}", report.reference, report.citation)]);
     if let Some(reason) = &report.partial {
-        head.push(format!("PARTIAL RECORD: {reason}"));
+        head.push(Text::new(format!("PARTIAL RECORD: {reason}"), Tone::Bad));
     }
     let differing: Vec<String> = report
         .work
@@ -69,45 +80,50 @@ fn head(report: &Report) -> Vec<String> {
         .map(|c| format!("{} ({})", c.what, c.detail))
         .collect();
     match differing.is_empty() {
-        true => head.push(format!(
+        true => head.push(Text::from(format!(
             "same work: {} of {} conditions agree",
             report.work.len() - unknown.len(),
             report.work.len()
-        )),
-        false => head.push(format!("NOT THE SAME WORK: {}", differing.join("; "))),
+        ))),
+        false => {
+            head.push(Text::new(format!("NOT THE SAME WORK: {}", differing.join("; ")), Tone::Bad));
+        }
     }
     if !unknown.is_empty() {
-        head.push(format!("not known: {}", unknown.join("; ")));
+        head.push(format!("not known: {}", unknown.join("; ")).into());
     }
     for factor in &report.factors {
         let rank =
             factor.rank_correlation.map_or(String::new(), |rank| format!(", rank correlation {rank:.2}"));
         let strict = if report.strict { ", strict" } else { "" };
-        head.push(format!(
+        head.push(Text::from(format!(
             "machine factor of {}: {:.2} over {} runs, tolerance {}×{rank}{strict}",
             factor.group, factor.value, report.runs, report.tolerance
-        ));
+        )));
     }
     head
 }
 
-fn notes(report: &Report) -> Vec<String> {
-    let mut notes: Vec<String> = Vec::new();
+fn notes(report: &Report) -> Vec<Text> {
+    let mut notes: Vec<Text> = Vec::new();
     let mut open: Vec<&FigureJudgement> =
         report.figures.iter().filter(|f| f.verdict != Verdict::Reproduced).collect();
     while let Some(first) = open.first().copied() {
         let (alike, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|f| f.reason == first.reason);
         let subject = if alike.len() > 2 { format!("{} figures", alike.len()) } else { keys(&alike) };
-        notes.push(format!("{:14}  {subject}: {}", first.verdict, first.reason));
+        let line = format!("{:14}  {subject}: {}", first.verdict, first.reason);
+        notes.push(Text::new(line, tone(first.verdict)));
         open = others;
     }
     for claim in &report.claims {
-        notes.push(format!("{:14}  {} ({})", claim.verdict, claim.subject, claim.reason));
+        let line = format!("{:14}  {} ({})", claim.verdict, claim.subject, claim.reason);
+        notes.push(Text::new(line, tone(claim.verdict)));
     }
     let [reproduced, differs, missing, not_comparable] = report.counts();
-    notes.push(format!(
-        "{reproduced} reproduced, {differs} differ, {missing} missing, {not_comparable} not comparable"
-    ));
+    let differ = if differs == 1 { "differs" } else { "differ" };
+    notes.push(Text::from(format!(
+        "{reproduced} reproduced, {differs} {differ}, {missing} missing, {not_comparable} not comparable"
+    )));
     notes
 }
 

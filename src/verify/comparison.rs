@@ -2,11 +2,10 @@
 
 use super::claim::{Claim, show};
 use super::extent::Extent;
-use super::figure::{FigureKey, Kind};
-use super::measured::{self, Values};
 use super::reference::{Figure, Reference};
 use super::verdict::{Factor, FigureJudgement, Judgement, Report, Verdict};
 use super::work::same_work;
+use crate::figure::{Figures, Kind, Values};
 use crate::record::Record;
 use crate::stats::{Ratio, geometric_mean, rank};
 
@@ -15,26 +14,27 @@ use crate::stats::{Ratio, geometric_mean, rank};
 /// # Errors
 /// A record without a single counted run.
 pub fn judge(reference: &Reference, record: &Record, strict: bool) -> Result<Report, String> {
+    let figures = Figures::new(reference.shape, record);
     let leg = record.legs.iter().find(|leg| !leg.counted().is_empty());
     let leg = leg.ok_or("the record holds no run that counts; nothing can be judged by it")?;
     let work = same_work(reference, record, leg);
+    let extent = Extent::of(reference, record);
     let measured: Vec<Measured> =
-        reference.figures.iter().map(|figure| Measured::of(figure, record)).collect();
+        reference.figures.iter().map(|figure| Measured::of(figure, figures, &extent)).collect();
     let differing: Vec<&str> =
         work.iter().filter(|check| check.same == Some(false)).map(|check| check.what.as_str()).collect();
     let other_work = (!differing.is_empty()).then(|| format!("not the same work: {}", differing.join(", ")));
     let factors = if other_work.is_none() { factors(&measured) } else { Vec::new() };
-    let extent = Extent::of(reference, record);
     let context = Context { reference, measured: &measured, factors: &factors, extent, strict, other_work };
     Ok(Report {
         reference: reference.name.clone(),
         citation: reference.about.citation.to_string(),
         runs: leg.counted().len(),
-        partial: record.partial.clone(),
+        partial: record.partial.as_ref().map(ToString::to_string),
         tolerance: reference.about.tolerance.factor,
         strict,
         figures: measured.iter().map(|m| context.figure(m)).collect(),
-        claims: context.claims(record),
+        claims: context.claims(figures),
         work,
         factors,
     })
@@ -46,20 +46,20 @@ struct Measured<'a> {
     values: Option<Values>,
     name: Option<String>,
     ratio: Option<Ratio>,
+    /// Why its value says nothing of the published one.
     spoilt: Option<String>,
 }
 
 impl<'a> Measured<'a> {
-    fn of(figure: &'a Figure, record: &Record) -> Self {
-        let values = measured::cited(record, &figure.key);
-        let name = match &figure.key {
-            FigureKey::Step(key) => {
-                record.legs.first().and_then(|leg| leg.step(key)).map(|step| step.name.clone())
-            }
-            FigureKey::Total | FigureKey::Phase { .. } => values.as_ref().map(|_| figure.step.clone()),
+    fn of(figure: &'a Figure, figures: Figures, extent: &Extent) -> Self {
+        let values = figures.cited(&figure.key);
+        let name = match figure.key.leg.is_none() && !figure.key.is_sum() {
+            true => figures.title(&figure.key).map(str::to_string),
+            false => values.as_ref().map(|_| figure.step.clone()),
         };
         let ratio = values.as_ref().and_then(|values| values.against(figure.value, figure.error));
-        Measured { figure, values, name, ratio, spoilt: measured::spoilt(record, &figure.key) }
+        let spoilt = figures.spoilt(&figure.key).or_else(|| extent.why_unscaled(&figure.key));
+        Measured { figure, values, name, ratio, spoilt }
     }
 
     /// Why there is nothing to divide, or to divide by.
@@ -109,7 +109,7 @@ struct Context<'a> {
     reference: &'a Reference,
     measured: &'a [Measured<'a>],
     factors: &'a [Factor],
-    extent: Extent,
+    extent: Extent<'a>,
     strict: bool,
     other_work: Option<String>,
 }
@@ -203,13 +203,13 @@ impl Context<'_> {
         (Verdict::within(found, 1.0 / strict, strict), reason)
     }
 
-    fn claims(&self, record: &Record) -> Vec<Judgement> {
+    fn claims(&self, figures: Figures) -> Vec<Judgement> {
         let judged = self.reference.about.claims.iter().filter(|claim| self.strict || !claim.strict);
-        judged.map(|claim| self.claim(claim, record)).collect()
+        judged.map(|claim| self.claim(claim, figures)).collect()
     }
 
-    fn claim(&self, claim: &Claim, record: &Record) -> Judgement {
-        let judgement = claim.judge(record);
+    fn claim(&self, claim: &Claim, figures: Figures) -> Judgement {
+        let judgement = claim.judge(figures);
         let undecided = || self.extent.why_undecided(claim, &judgement);
         match self.other_work.clone().or_else(undecided) {
             Some(reason) => Judgement { verdict: Verdict::NotComparable, reason, ..judgement },

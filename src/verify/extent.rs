@@ -1,77 +1,88 @@
-//! How much of the published work a record was asked for: which levels, for how long, at what scale.
+//! How much of the published work a record was asked for: which phases, for how long, at what scale.
 //!
 //! None of it makes the work another, so that a record of less is judged, never without the remark. But what it was
 //! not asked for is not missing, and a quota of another size is not a figure that differs.
 
 use super::claim::{Claim, Test};
-use super::figure::{FigureKey, Metric};
 use super::reference::Reference;
 use super::verdict::{Judgement, Verdict};
+use crate::figure::{Effect, FigureKey, Kind, Metric, Shape, spelt};
 use crate::record::Record;
-use serde_json::Value;
-
-/// Whether a parameter only says how much is done.
-pub fn is_extent(suite: &str, parameter: &str) -> bool {
-    match parameter {
-        "scale" => true,
-        "seconds" | "clients" => suite == "sweep",
-        _ => false,
-    }
-}
-
-/// A parameter as its option spells it.
-pub fn spelt(value: Option<&Value>) -> String {
-    match value {
-        None => "the default".to_string(),
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(all)) => all.iter().map(Value::to_string).collect::<Vec<_>>().join(","),
-        Some(other) => other.to_string(),
-    }
-}
 
 /// What a record was asked for, beside what was published.
-pub struct Extent {
-    /// The phases of a sweep, where the record is one.
-    levels: Option<Vec<String>>,
+pub struct Extent<'a> {
+    shape: &'a Shape,
+    record: &'a Record,
+    /// The phases that were asked for, where parameters choose among them.
+    phases: Option<Vec<String>>,
     /// How its quotas differ.
     resized: Option<String>,
+    /// How its scale differs.
+    rescaled: Option<String>,
 }
 
-impl Extent {
+impl<'a> Extent<'a> {
     /// Of a record that is judged by a reference.
-    pub fn of(reference: &Reference, record: &Record) -> Extent {
-        let levels = record.parameters.get("clients").filter(|_| record.suite == "sweep");
-        let levels = levels
-            .and_then(Value::as_array)
-            .map(|levels| levels.iter().map(|clients| format!("clients-{clients}")).collect::<Vec<String>>());
-        let published = reference.about.all_parameters().unwrap_or_default();
-        let resized = ["scale", "seconds"].into_iter().find_map(|name| {
-            let (there, here) = (published.get(name)?, record.parameters.get(name)?);
-            let differs = there != here && is_extent(&record.suite, name);
-            differs.then(|| format!("--{name} {} instead of {}", spelt(Some(here)), spelt(Some(there))))
-        });
-        Extent { levels, resized }
+    pub fn of(reference: &'a Reference, record: &'a Record) -> Extent<'a> {
+        let shape = reference.shape;
+        let other = |effects: &[Effect]| {
+            reference.parameters.iter().find_map(|(name, there)| {
+                let here = record.parameters.get(name)?;
+                let differs = there != here && effects.contains(&(shape.effect)(name));
+                differs.then(|| format!("--{name} {} instead of {}", spelt(Some(here)), spelt(Some(there))))
+            })
+        };
+        Extent {
+            shape,
+            record,
+            phases: (shape.asked_for)(&record.parameters),
+            resized: other(&[Effect::Scale, Effect::Length]),
+            rescaled: other(&[Effect::Scale]),
+        }
     }
 
     /// The phase of a figure that was not asked for.
-    fn left_out<'a>(&self, key: &'a FigureKey) -> Option<&'a str> {
-        match (key, &self.levels) {
-            (FigureKey::Phase { phase, .. }, Some(levels)) => {
-                (phase.starts_with("clients-") && !levels.contains(phase)).then_some(phase.as_str())
-            }
-            _ => None,
-        }
+    fn left_out<'k>(&self, key: &'k FigureKey) -> Option<&'k str> {
+        let asked_for = self.phases.as_ref()?;
+        let left_out = !key.is_sum() && self.shape.knows_phase(&key.phase) && !asked_for.contains(&key.phase);
+        left_out.then_some(key.phase.as_str())
+    }
+
+    /// The option that chooses phases.
+    fn choice(&self) -> String {
+        let chooses = |name: &&String| (self.shape.effect)(name) == Effect::Phases;
+        self.record.parameters.keys().find(chooses).map_or(String::new(), |name| format!(" (--{name})"))
     }
 
     /// Why there is no sample of a figure, if none was asked for.
     pub fn why_none(&self, key: &FigureKey) -> Option<String> {
-        self.left_out(key).map(|_| "not run (--clients)".to_string())
+        self.left_out(key).map(|_| format!("not run{}", self.choice()))
     }
 
     /// Why a count is not that of the published quota.
     pub fn why_resized(&self, key: &FigureKey) -> Option<String> {
-        let FigureKey::Phase { metric: Metric::Operations, .. } = key else { return None };
+        if key.metric != Metric::Operations {
+            return None;
+        }
         self.resized.as_ref().map(|how| format!("{how}: another number of operations"))
+    }
+
+    /// Why a figure at this scale has nothing to do with the published one: its phase, or one of those that it sums
+    /// up, did not shrink as the others did.
+    pub fn why_unscaled(&self, key: &FigureKey) -> Option<String> {
+        let how = self.rescaled.as_ref()?;
+        if !matches!(key.kind(), Kind::Time | Kind::Ratio | Kind::Latency | Kind::Rate) {
+            return None;
+        }
+        let shrinks = |phase: &str| (self.shape.shrinks)(phase, &self.record.parameters);
+        match key.is_sum() {
+            true => {
+                let whole = self.shape.whole().unwrap_or_default();
+                let rigid = whole.iter().filter(|phase| !shrinks(phase)).count();
+                (rigid > 0).then(|| format!("{how}: {rigid} of its phases do not shrink as much"))
+            }
+            false => (!shrinks(&key.phase)).then(|| format!("{how}: this phase does not shrink as much")),
+        }
     }
 
     /// Why a claim can't be judged by a record of this extent.
@@ -80,11 +91,12 @@ impl Extent {
         if judgement.verdict == Verdict::Missing {
             let mut left_out: Vec<&str> = figures.iter().filter_map(|key| self.left_out(key)).collect();
             left_out.dedup();
-            return (!left_out.is_empty()).then(|| format!("not run (--clients): {}", left_out.join(", ")));
+            return (!left_out.is_empty()).then(|| format!("not run{}: {}", self.choice(), left_out.join(", ")));
         }
-        match claim.test {
+        let resized = || match claim.test {
             Test::Bound { .. } | Test::Each { .. } => figures.iter().find_map(|key| self.why_resized(key)),
             _ => None,
-        }
+        };
+        figures.iter().find_map(|key| self.why_unscaled(key)).or_else(resized)
     }
 }

@@ -3,9 +3,7 @@
 pub mod claim;
 pub mod comparison;
 mod extent;
-pub mod figure;
 pub mod grade;
-pub mod measured;
 pub mod reference;
 pub mod verdict;
 pub mod work;

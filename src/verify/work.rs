@@ -1,14 +1,14 @@
 //! Whether a record did the work of a reference.
 
-use super::extent::{is_extent, spelt};
 use super::reference::Reference;
 use super::verdict::WorkCheck;
+use crate::figure::{Effect, spelt};
 use crate::record::{Answer, Leg, Record};
 
 /// Whether both sides did the same work, condition by condition.
 pub fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkCheck> {
     let about = &reference.about;
-    let mut checks = vec![WorkCheck::equal("suite", &about.suite, Some(&record.suite))];
+    let mut checks = vec![WorkCheck::equal("study", &about.study, Some(&record.study))];
     checks.push(version(about.engine.sqlite_version.as_ref(), record));
     if let Some(id) = &about.engine.source_id {
         checks.push(source_id(id, leg.engine.source_id.as_deref()));
@@ -85,49 +85,44 @@ fn compile_flags(command: &str) -> Vec<String> {
     flags
 }
 
-/// Parameters that do not change the work.
-const HARMLESS: &[&str] = &["stats", "generator"];
-
-/// What imitates another machine: it makes the machine another, and not the work.
-const LIMITS: &[&str] = &["cpus", "memory_limit"];
-
 fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
-    let published = reference.about.all_parameters().unwrap_or_default();
-    let imported = matches!(record.origin, crate::record::Origin::Imported { .. });
+    let published = &reference.parameters;
     let names: std::collections::BTreeSet<&String> =
         published.keys().chain(record.parameters.keys()).collect();
-    let compare = |name: &&String| {
-        let (there, here) = (published.get(*name), record.parameters.get(*name));
+    let compare = |name: &String| {
+        let (there, here) = (published.get(name), record.parameters.get(name));
+        let effect = (reference.shape.effect)(name);
         // A saved output says nothing of most options.
-        let unknown = imported && here.is_none();
-        // The shape survives it, the size does not: judged, but never without the remark.
-        let resized = there != here
-            && (is_extent(&record.suite, name)
-                || (record.suite != "oltp" && LIMITS.contains(&name.as_str())));
-        let same = (!unknown && !resized).then_some(there == here);
+        let unknown = record.imported.is_some() && here.is_none();
+        // The shape survives another extent, the size does not; another machine is not another work. Both are judged,
+        // but never without the remark.
+        let remarked = there != here && (effect.is_extent() || effect == Effect::Machine);
+        let same = (!unknown && !remarked).then_some(there == here);
         let detail = match same {
             Some(true) => spelt(here),
             None if unknown => format!("published {}, not known of this record", spelt(there)),
-            _ if name.as_str() == "scale" => {
+            _ if effect == Effect::Scale => {
                 format!("published {}, here scaled down to {}", spelt(there), spelt(here))
             }
             _ => format!("published {}, here {}", spelt(there), spelt(here)),
         };
         WorkCheck { what: format!("--{name}"), same, detail }
     };
-    names.iter().filter(|name| !HARMLESS.contains(&name.as_str())).map(compare).collect()
+    let matters = |name: &&&String| (reference.shape.effect)(name) != Effect::Nothing;
+    names.iter().filter(matters).map(|name| compare(name)).collect()
 }
 
 fn answer(published: Option<&str>, leg: &Leg, several: bool) -> WorkCheck {
-    let found = &leg.answer;
-    let (same, detail) = match (found, published) {
+    let (same, detail) = match (&leg.answer, published) {
         (Answer::Wrong { found, expected }, _) => (Some(false), format!("{found}, expected {expected}")),
-        (Answer::Right(hash) | Answer::Unknown(hash), Some(published)) if hash != published => {
-            (Some(false), format!("published {published}, here {hash}"))
+        (Answer::Right { found } | Answer::Unknown { found }, Some(published)) if found != published => {
+            (Some(false), format!("published {published}, here {found}"))
         }
-        (Answer::Right(hash), _) | (Answer::Unknown(hash), Some(_)) => (Some(true), hash.clone()),
-        (Answer::Unknown(hash), None) => (None, format!("{hash}; the right one is not known for this work")),
-        (Answer::NotChecked(reason), _) => (None, format!("not checked: {reason}")),
+        (Answer::Right { found }, _) | (Answer::Unknown { found }, Some(_)) => (Some(true), found.clone()),
+        (Answer::Unknown { found }, None) => {
+            (None, format!("{found}; the right one is not known for this work"))
+        }
+        (Answer::NotChecked { reason }, _) => (None, format!("not checked: {reason}")),
     };
     let what = if several { format!("answers of {}", leg.name) } else { "answers".to_string() };
     WorkCheck { what, same, detail }

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use repro::driver::sqld::observe;
+use repro::instrument::proc;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! What the tests with a real sqld share.
 
 use super::{Home, list, skip, wait_until};
-use repro::driver::hrana::{Address, Client, Limits, Stream};
-use repro::driver::sqld::{Server, Setting, program};
-use repro::suite::serverless::Protocol;
-use repro::suite::sql::{Statement, Value};
+use repro::instrument::hrana::{Address, Client, Limits, Stream};
+use repro::instrument::sqld::{Server, Setting, program};
+use repro::instrument::hrana::Protocol;
+use repro::instrument::sql::{Statement, Value};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -81,6 +81,6 @@ impl Database {
     }
 }
 
-fn connect(address: &Address) -> Result<Client, repro::driver::hrana::Failure> {
+fn connect(address: &Address) -> Result<Client, repro::instrument::hrana::Failure> {
     Client::connect(address, Protocol::Hrana3, &Limits::new(&Arc::default()))
 }

@@ -1,11 +1,11 @@
 //! Two records side by side.
 
-mod phases;
-
-use super::table::{Table, left, ms, right};
-use crate::record::{CLOCK_ERROR_MS, Leg, Record};
-use crate::stats::{Interval, Ratio, median};
-use crate::suite::Suite;
+use super::head;
+use super::table::{Column, Table, Text, Tone, cells, left, right, three_digits};
+use crate::figure::{self, Effect, FigureKey, Figures, Metric, Shape, Values, spelt};
+use crate::record::{Leg, Record};
+use crate::stats::{Interval, Ratio};
+use std::collections::BTreeSet;
 
 /// What two records have to say of each other.
 pub struct Comparison {
@@ -15,151 +15,198 @@ pub struct Comparison {
     pub table: Table,
 }
 
-/// Compares all that both records have; ratios are `a` / `b`.
+/// Compares all that both records have; ratios are `a` / `b`. Both are of the study that has this shape.
 ///
 /// # Errors
 /// Records of different work, or without counted runs.
-pub fn compare(a: &Record, b: &Record) -> Result<Comparison, String> {
-    let (Some(leg_a), Some(leg_b)) = (a.legs.first(), b.legs.first()) else {
+pub fn compare(shape: &Shape, a: &Record, b: &Record) -> Result<Comparison, String> {
+    if a.legs.is_empty() || b.legs.is_empty() {
         return Err("a record without a leg".to_string());
-    };
+    }
     let counts = |record: &Record| record.legs.iter().any(|leg| !leg.counted().is_empty());
     if !counts(a) || !counts(b) {
         return Err("a record holds no run that counts".to_string());
     }
-    if let Some(differing) = differing_work(a, b, leg_a, leg_b) {
+    if let Some(differing) = differing_work(shape, a, b) {
         return Err(format!("the records are not of the same work: {differing}"));
     }
-    let (mut table, totals) = match Suite::named(&a.suite).filter(|suite| !(suite.legs)().is_empty()) {
-        Some(suite) => phases::compare(suite, a, b),
-        None => steps((a, leg_a), (b, leg_b)),
-    };
+    let (mut table, totals) = figures(shape, a, b);
     table.notes = notes(a, b, &totals);
     Ok(Comparison { totals, table })
 }
 
-/// The timed lines of speedtest1, and TOTAL.
-fn steps((a, leg_a): (&Record, &Leg), (b, leg_b): (&Record, &Leg)) -> (Table, Vec<(String, Ratio)>) {
+/// What is not the same work. Versions, flags, settings and machines are what one compares.
+fn differing_work(shape: &Shape, a: &Record, b: &Record) -> Option<String> {
+    if a.study != b.study {
+        return Some(format!("study {} and {}", a.study, b.study));
+    }
+    let names: BTreeSet<&String> = a.parameters.keys().chain(b.parameters.keys()).collect();
+    let parameter = |name: &&String| {
+        let [x, y] = [a, b].map(|record| record.parameters.get(*name));
+        // A saved output does not say everything.
+        let unknown = [(a, x), (b, y)].iter().any(|(record, v)| record.imported.is_some() && v.is_none());
+        let matters = matches!((shape.effect)(name), Effect::Work | Effect::Scale);
+        (matters && x != y && !unknown).then(|| {
+            let text = |value: Option<_>| if value.is_none() { "its default".to_string() } else { spelt(value) };
+            format!("--{name} {} and {}", text(x), text(y))
+        })
+    };
+    names.iter().find_map(parameter).or_else(|| renamed(a, b)).or_else(|| other_statements(a, b))
+}
+
+fn renamed(a: &Record, b: &Record) -> Option<String> {
+    let other = |leg: &Leg, phase: &str| b.leg(&leg.name)?.phase(phase)?.title.clone();
+    let phases = a.legs.iter().flat_map(|leg| leg.phases.iter().map(move |phase| (leg, phase)));
+    let mut renamed = phases.filter(|(leg, phase)| {
+        other(leg, &phase.name).is_some_and(|other| phase.title.as_ref().is_some_and(|title| *title != other))
+    });
+    let (_, phase) = renamed.next()?;
+    let title = phase.title.as_deref().unwrap_or_default();
+    Some(format!("{} is `{title}` in one of them only", phase.name))
+}
+
+fn other_statements(a: &Record, b: &Record) -> Option<String> {
+    let differs = |leg: &&Leg| {
+        let hashes = [Some(*leg), b.leg(&leg.name)].map(|leg| leg.map(hashes).unwrap_or_default());
+        hashes.iter().all(|hashes| !hashes.is_empty()) && hashes[0] != hashes[1]
+    };
+    let leg = a.legs.iter().find(differs)?;
+    Some(format!("other statements ran in leg {}, by their SHA-256", leg.name))
+}
+
+fn hashes(leg: &Leg) -> BTreeSet<&String> {
+    leg.counted_runs().filter_map(|run| run.work.as_ref()).collect()
+}
+
+/// Times where a study has rows or a baseline, else rates; and the totals of the legs that both have.
+fn figures(shape: &Shape, a: &Record, b: &Record) -> (Table, Vec<(String, Ratio)>) {
+    let metric =
+        if shape.has_rows() || shape.baseline.is_some() { Metric::Time } else { Metric::Rate };
+    let sides = [a, b].map(|record| Figures::new(shape, record));
     let mut rows = Vec::new();
-    for step in &leg_a.steps {
-        let other = leg_b.step(&step.key).map(|step| leg_b.reported(step)).unwrap_or_default();
-        rows.push(row(&step.key.to_string(), &step.name, (&leg_a.reported(step), &other), CLOCK_ERROR_MS).0);
+    let mut totals = Vec::new();
+    for key in keys(sides, metric) {
+        let values = sides.map(|side| side.cited(&key));
+        let title = sides.iter().find_map(|side| side.title(&key)).unwrap_or_default();
+        let (row, ratio) = row(&key, title, &values);
+        rows.push(row);
+        totals.extend(ratio.filter(|_| key.is_sum()).map(|ratio| (key.to_string(), ratio)));
     }
-    let absent = leg_b.steps.iter().filter(|step| leg_a.step(&step.key).is_none());
-    for step in absent {
-        rows.push(row(&step.key.to_string(), &step.name, (&[], &leg_b.reported(step)), CLOCK_ERROR_MS).0);
-    }
-    let (total_row, total) =
-        row("TOTAL", "all rows", (&leg_a.totals(), &leg_b.totals()), leg_a.total_error());
-    rows.push(total_row);
-    let columns = vec![
-        left("step"),
+    let head = [("A", a), ("B", b)].into_iter().flat_map(|(name, record)| side(name, record)).collect();
+    (Table { head, rows, ..Table::new(columns()) }, totals)
+}
+
+fn columns() -> Vec<Column> {
+    vec![
+        left("figure"),
         left("name"),
-        right("A ms"),
-        right("B ms"),
+        left("unit"),
+        right("A"),
+        right("B"),
         right("A / B"),
         right("95 % interval"),
         left(""),
-    ];
-    let totals = total.map(|total| ("TOTAL".to_string(), total)).into_iter().collect();
-    (Table { head: head(a, b), columns, rows, notes: Vec::new() }, totals)
+    ]
 }
 
-/// Size, testsets and the names of shared steps must agree; versions, flags and hosts are what one compares.
-fn differing_work(a: &Record, b: &Record, leg_a: &Leg, leg_b: &Leg) -> Option<String> {
-    if a.suite != b.suite {
-        return Some(format!("suite {} and {}", a.suite, b.suite));
-    }
-    if leg_a.steps.is_empty() && leg_b.steps.is_empty() {
-        return phases::differing_work(a, b);
-    }
-    for name in ["size", "testset"] {
-        if let (Some(x), Some(y)) = (a.parameters.get(name), b.parameters.get(name))
-            && x != y
-        {
-            return Some(format!("--{name} {x} and {y}"));
+/// Those of A, then what only B has; totals stay behind what they sum up.
+fn keys(sides: [Figures; 2], metric: Metric) -> Vec<FigureKey> {
+    let mut legs: Vec<&str> = Vec::new();
+    for leg in sides.iter().flat_map(|side| &side.record.legs) {
+        if !legs.contains(&leg.name.as_str()) {
+            legs.push(&leg.name);
         }
     }
-    let renamed =
-        |step: &&crate::record::Step| leg_b.step(&step.key).is_some_and(|other| other.name != step.name);
-    let step = leg_a.steps.iter().find(renamed)?;
-    Some(format!("step {} is `{}` in one of them only", step.key, step.name))
+    let mut keys: Vec<FigureKey> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for name in legs {
+        let of = |side: Figures| side.record.leg(name).map(|leg| side.keys(leg, metric)).unwrap_or_default();
+        let all = sides.into_iter().flat_map(of).filter(|key| seen.insert(key.clone()));
+        let (totals, parts): (Vec<_>, Vec<_>) = all.partition(FigureKey::is_sum);
+        keys.extend(parts.into_iter().chain(totals));
+    }
+    keys.retain(|key| sides.iter().any(|side| side.cited(key).is_some()));
+    keys
 }
 
-fn row(key: &str, name: &str, (a, b): (&[f64], &[f64]), error: f64) -> (Vec<String>, Option<Ratio>) {
-    let ratio = Ratio::of_medians(a, error, b, error);
-    let text = |values: &[f64]| median(values).map_or(String::new(), ms);
-    let (value, interval, word) = match (&ratio, a.is_empty() || b.is_empty()) {
-        (_, true) => (String::new(), String::new(), "in one record only"),
-        (None, _) => (String::new(), String::new(), "below the clock's resolution"),
-        (Some(ratio), _) => match ratio.interval {
-            None => (format!("{:.3}", ratio.value), String::new(), "too few runs to tell"),
-            Some(i) => {
-                (format!("{:.3}", ratio.value), format!("{:.3}–{:.3}", i.low, i.high), word(i.low, i.high))
-            }
-        },
+fn row(key: &FigureKey, title: &str, sides: &[Option<Values>; 2]) -> (Vec<Text>, Option<Ratio>) {
+    let text = |values: &Option<Values>| {
+        values.as_ref().and_then(Values::median).map_or(String::new(), three_digits)
     };
-    (vec![key.to_string(), name.to_string(), text(a), text(b), value, interval, word.to_string()], ratio)
+    let both = sides[0].as_ref().zip(sides[1].as_ref());
+    let ratio = both.and_then(|(a, b)| figure::ratio_apart(a, b));
+    let interval = ratio.and_then(|ratio| ratio.interval);
+    let coarse = both.is_some_and(|(a, b)| a.error().max(b.error()) > 0.0);
+    let says = match (both, ratio, interval) {
+        (None, ..) => Text::new("in one record only", Tone::Warning),
+        (_, None, _) if coarse => Text::new("below the clock's resolution", Tone::Faint),
+        (_, None, _) => Text::new("nothing to divide", Tone::Faint),
+        (.., None) => Text::new("too few runs to tell", Tone::Faint),
+        // A higher rate is a faster one.
+        (.., Some(i)) if key.metric == Metric::Rate => word(1.0 / i.high, 1.0 / i.low),
+        (.., Some(i)) => word(i.low, i.high),
+    };
+    let mut row = cells([
+        key.to_string(),
+        title.to_string(),
+        key.kind().unit().to_string(),
+        text(&sides[0]),
+        text(&sides[1]),
+        ratio.map_or(String::new(), |ratio| format!("{:.3}", ratio.value)),
+        interval.map_or(String::new(), |i| format!("{:.3}–{:.3}", i.low, i.high)),
+    ]);
+    row.push(says);
+    (row, ratio)
 }
 
-fn word(low: f64, high: f64) -> &'static str {
+fn word(low: f64, high: f64) -> Text {
     match () {
-        () if low > 1.0 => "A slower",
-        () if high < 1.0 => "A faster",
-        () => "no difference shown",
+        () if low > 1.0 => Text::new("A slower", Tone::Bad),
+        () if high < 1.0 => Text::new("A faster", Tone::Good),
+        () => Text::from("no difference shown"),
     }
 }
 
-fn head(a: &Record, b: &Record) -> Vec<String> {
-    let side = |name: &str, record: &Record| {
-        let leg = record.legs.first();
-        let engine = leg.map(|leg| &leg.engine);
-        let version =
-            engine.and_then(|engine| engine.sqlite_version.clone()).unwrap_or_else(|| "unknown".to_string());
-        let command = engine
-            .and_then(|engine| engine.build.as_ref())
-            .map_or("build unknown".to_string(), |b| format!("{}, {}", b.command, b.compiler));
-        format!(
-            "{name}: SQLite {version} · {command} · {} runs · {}",
-            leg.map_or(0, |leg| leg.counted().len()),
-            record.started
-        )
-    };
-    vec![side("A", a), side("B", b)]
+fn side(name: &str, record: &Record) -> Vec<Text> {
+    let runs = record.legs.iter().map(|leg| leg.counted().len()).max().unwrap_or(0);
+    let mut lines = vec![format!("{name}: {runs} runs · {} · {}", record.started, head::parameters(record))];
+    lines.extend(head::engines(record).into_iter().map(|line| format!("{name}: {line}")));
+    cells(lines)
 }
 
-fn notes(a: &Record, b: &Record, totals: &[(String, Ratio)]) -> Vec<String> {
+fn notes(a: &Record, b: &Record, totals: &[(String, Ratio)]) -> Vec<Text> {
     let mut notes = Vec::new();
     for (name, record) in [("A", a), ("B", b)] {
-        notes.extend(record.partial.as_ref().map(|reason| format!("{name} is partial: {reason}")));
+        let partial = record.partial.as_ref();
+        notes.extend(partial.map(|why| Text::new(format!("{name} is partial: {why}"), Tone::Warning)));
     }
     let cpu = |record: &Record| record.host.as_ref().and_then(|host| host.cpu.model.clone());
     if cpu(a) != cpu(b) {
-        notes.push("the records are from different machines: absolute times do not travel".to_string());
+        notes.push("the records are from different machines: absolute times do not travel".into());
     }
     notes.push(
-        "the runs were not interleaved: a drift of the machine between the records is not cancelled"
-            .to_string(),
+        "the runs were not interleaved: a drift of the machine between the records is not cancelled".into(),
     );
     if totals.is_empty() {
-        notes.push("there is no total to compare".to_string());
+        notes.push("there is no total to compare".into());
     }
     let (known, unknown): (Vec<_>, Vec<_>) = totals.iter().partition(|(_, ratio)| ratio.interval.is_some());
     notes.extend(known.iter().filter_map(|(name, ratio)| total_line(name, ratio)));
     if !unknown.is_empty() {
         let names: Vec<&str> = unknown.iter().map(|(name, _)| name.as_str()).collect();
-        notes.push(format!(
+        notes.push(Text::from(format!(
             "{}: too few runs for an interval (5 are needed on a side that has more than one)",
             names.join(", ")
-        ));
+        )));
     }
     notes
 }
 
-fn total_line(name: &str, Ratio { value, interval }: &Ratio) -> Option<String> {
+fn total_line(name: &str, Ratio { value, interval }: &Ratio) -> Option<Text> {
     let Interval { low, high } = (*interval)?;
     let word = word(low, high);
-    Some(format!("{name}: A / B is {value:.3}, 95 % interval {low:.3} to {high:.3}: {word}"))
+    let line = format!("{name}: A / B is {value:.3}, 95 % interval {low:.3} to {high:.3}: {word}");
+    Some(Text::new(line, word.tone))
 }
 
 #[cfg(test)]

@@ -1,19 +1,18 @@
 //! What must hold of a claim before anything is judged by it.
 
-use super::super::figure::{FigureKey, Metric};
 use super::{Bounds, Claim, Key, Test};
-use crate::suite::Suite;
-use crate::suite::load::Health;
+use crate::figure::{FigureKey, Metric, Shape};
+use crate::record::Health;
 
 impl Claim {
     /// Checks what the types can't.
     ///
     /// # Errors
     /// What is missing or makes no sense.
-    pub fn check(&self, suite: &Suite) -> Result<(), String> {
+    pub fn check(&self, shape: &Shape) -> Result<(), String> {
         self.test.check()?;
         let figures = self.figures();
-        figures.iter().try_for_each(|figure| figure.check(suite))?;
+        figures.iter().try_for_each(|figure| figure.check(shape))?;
         let Some(first) = figures.first() else { return Ok(()) };
         match figures.iter().find(|figure| figure.kind().unit() != first.kind().unit()) {
             None => Ok(()),
@@ -50,7 +49,7 @@ impl Test {
                 Err("at least one phase and one state are needed".to_string())
             }
             Test::Health { among, .. } if among.contains(&Health::Unknown) => {
-                Err("`unknown` is no state that can be claimed".to_string())
+                Err("a claim can't be about the state `unknown`".to_string())
             }
             Test::Steady { at_least, at_most, .. } => Bounds::new(*at_least, *at_most).check("a steady rate"),
             Test::Flat { within, .. } if !(*within > 0.0 && *within < 1.0) => {
@@ -64,6 +63,9 @@ impl Test {
                 if !steps.contains(step) || *n == 0 || *n >= steps.len() =>
             {
                 Err("the step must be one of steps, and the count smaller than their number".to_string())
+            }
+            Test::Share { counts, .. } if counts.is_empty() => {
+                Err("at least one kind of operation is needed".to_string())
             }
             Test::SlowsLeast { phase, phases, .. } if !phases.contains(phase) => {
                 Err("the phase must be one of phases".to_string())
@@ -88,14 +90,14 @@ impl Test {
             }
             Test::Health { leg, phases, .. } => phases.iter().map(|phase| rate(leg, phase)).collect(),
             Test::Steady { leg, phase, .. } => vec![rate(leg, phase)],
-            Test::Value { .. } | Test::BuildStops { .. } => Vec::new(),
+            Test::Value { .. } | Test::Share { .. } | Test::BuildStops { .. } => Vec::new(),
         }
     }
 }
 
 /// The rate of a phase.
 pub(super) fn rate(leg: &str, phase: &str) -> FigureKey {
-    FigureKey::Phase { leg: leg.to_string(), phase: phase.to_string(), metric: Metric::Rate }
+    FigureKey::new(leg, phase, Metric::Rate)
 }
 
 impl Bounds {

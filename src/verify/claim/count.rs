@@ -1,9 +1,7 @@
 //! Counts of a record.
 
-use super::super::measured::busy_surfaced;
 use super::Quantity;
-use crate::record::{Leg, Record, Run};
-use crate::suite::measure::Measure;
+use crate::record::{Leg, Measure, Record, Run};
 use std::collections::HashSet;
 
 /// The quantity in a record; `None` when it does not say.
@@ -13,9 +11,6 @@ pub fn count(record: &Record, quantity: Quantity) -> Option<i64> {
         Quantity::TotalMinusSum => record.legs.iter().filter_map(largest_total_error).max(),
         Quantity::Testsets => testsets(record),
         Quantity::WrongAnswers => Some(wrong_answers(record)),
-        Quantity::MixedReads => mixed(record, &["found", "not found"]),
-        Quantity::MixedUpdates => mixed(record, &["updates"]),
-        Quantity::MixedInserts => mixed(record, &["inserts"]),
         Quantity::FailedStatements => failed_statements(record),
         Quantity::BusySurfaced => surfaced(record),
         Quantity::DistinctWork => distinct_work(record),
@@ -29,9 +24,6 @@ pub fn what(quantity: Quantity) -> &'static str {
         Quantity::TotalMinusSum => "ms between TOTAL and the sum of its rows, at most",
         Quantity::Testsets => "testsets in a run",
         Quantity::WrongAnswers => "wrong answers",
-        Quantity::MixedReads => "reads in a hundred mixed operations",
-        Quantity::MixedUpdates => "updates in a hundred mixed operations",
-        Quantity::MixedInserts => "inserts in a hundred mixed operations",
         Quantity::FailedStatements => "failed statements",
         Quantity::BusySurfaced => "statements that failed because the server was busy",
         Quantity::DistinctWork => "different sequences of statements",
@@ -48,16 +40,14 @@ fn measures(record: &Record) -> impl Iterator<Item = &Measure> {
 }
 
 fn largest_total_error(leg: &Leg) -> Option<i64> {
-    let distance = |run: &Run| {
-        let samples = leg.steps.iter().flat_map(|step| &step.samples).filter(|s| s.run == run.number);
-        run.total_ms.map(|total| (total - samples.map(|s| s.reported_ms).sum::<i64>()).abs())
-    };
+    let distance = |run: &Run| Some(run.total_ms?.saturating_sub(leg.sum_of_rows(run.number)?).saturating_abs());
     leg.runs.iter().filter_map(distance).max()
 }
 
+/// Of rows, the part of the name before the number.
 fn testsets(record: &Record) -> Option<i64> {
-    let steps = &record.legs.first()?.steps;
-    let mut names: Vec<&str> = steps.iter().map(|step| step.key.testset.as_str()).collect();
+    let phases = &record.legs.first()?.phases;
+    let mut names: Vec<&str> = phases.iter().filter_map(|phase| Some(phase.name.split_once('/')?.0)).collect();
     names.dedup();
     Some(names.len() as i64)
 }
@@ -66,23 +56,23 @@ fn wrong_answers(record: &Record) -> i64 {
     measures(record).flat_map(|measure| &measure.checks).filter(|check| !check.holds()).count() as i64
 }
 
-/// Operations of these kinds in a hundred of the mixed phase.
-fn mixed(record: &Record, kinds: &[&str]) -> Option<i64> {
-    let measure = record.legs.iter().flat_map(|leg| leg.measures("mixed")).next()?;
-    let some: u64 = kinds.iter().filter_map(|kind| measure.counts.get(*kind)).sum();
-    Some((some as f64 * 100.0 / measure.operations.max(1) as f64).round() as i64)
+/// Operations of these kinds in a hundred of a phase, rounded; in the first run that counts.
+pub fn share(record: &Record, phase: &str, kinds: &[String]) -> Option<i64> {
+    let sample = record.legs.iter().flat_map(|leg| leg.samples(phase)).next()?;
+    let some: u64 = kinds.iter().filter_map(|kind| sample.measure.counts.get(kind)).sum();
+    Some((some as f64 * 100.0 / sample.measure.operations?.max(1) as f64).round() as i64)
 }
 
 /// Warm-ups and rejected runs too: a failure is one wherever it happens.
 fn failed_statements(record: &Record) -> Option<i64> {
     measures(record).next()?;
-    Some(measures(record).flat_map(|measure| measure.errors.values()).sum::<u64>() as i64)
+    Some(measures(record).map(Measure::failures).sum::<u64>() as i64)
 }
 
 /// Warm-ups and rejected runs too.
 fn surfaced(record: &Record) -> Option<i64> {
     measures(record).next()?;
-    Some(measures(record).map(busy_surfaced).sum::<u64>() as i64)
+    Some(measures(record).map(|measure| measure.busy_surfaced).sum::<u64>() as i64)
 }
 
 fn distinct_work(record: &Record) -> Option<i64> {

@@ -1,12 +1,10 @@
 //! Judging claims, kind by kind.
 
-use super::super::figure::{FigureKey, Kind};
-use super::super::measured::{self, Values};
 use super::super::verdict::{Judgement, Verdict};
 use super::check::rate;
 use super::server::{judge_health, judge_steady};
 use super::{Bounds, Claim, Key, Quantity, Test, count};
-use crate::record::Record;
+use crate::figure::{self, FigureKey, Figures, Kind, Values};
 use crate::stats::{Ratio, median};
 
 /// A verdict and its reason.
@@ -14,32 +12,33 @@ pub(super) type Judged = (Verdict, String);
 
 impl Claim {
     /// Evaluates the claim on a record.
-    pub fn judge(&self, record: &Record) -> Judgement {
+    pub fn judge(&self, figures: Figures) -> Judgement {
         let judged = match &self.test {
             Test::Ratio { numerator, denominator, at_least, at_most } => {
-                judge_ratio(record, &numerator.0, &denominator.0, Bounds::new(*at_least, *at_most))
+                judge_ratio(figures, &numerator.0, &denominator.0, Bounds::new(*at_least, *at_most))
             }
             Test::Bound { figure, at_least, at_most } => {
-                judge_bound(record, &figure.0, Bounds::new(*at_least, *at_most))
+                judge_bound(figures, &figure.0, Bounds::new(*at_least, *at_most))
             }
-            Test::Each { figures, at_least, at_most } => {
-                judge_each(record, figures, Bounds::new(*at_least, *at_most))
+            Test::Each { figures: keys, at_least, at_most } => {
+                judge_each(figures, keys, Bounds::new(*at_least, *at_most))
             }
-            Test::SlowsLeast { phase, from, to, phases } => judge_least(record, phase, from, to, phases),
-            Test::Value { quantity, equals } => judge_value(record, *quantity, *equals),
-            Test::Flat { steps, within } => judge_flat(record, steps, *within),
-            Test::Ordered { steps } => judge_order(record, steps),
+            Test::SlowsLeast { phase, from, to, phases } => judge_least(figures, phase, from, to, phases),
+            Test::Value { quantity, equals } => judge_value(figures, *quantity, *equals),
+            Test::Share { phase, counts, percent } => judge_share(figures, phase, counts, *percent),
+            Test::Flat { steps, within } => judge_flat(figures, steps, *within),
+            Test::Ordered { steps } => judge_order(figures, steps),
             Test::AmongSlowest { step, of_slowest, steps } => {
-                judge_rank(record, step, *of_slowest, steps, false)
+                judge_rank(figures, step, *of_slowest, steps, false)
             }
             Test::AmongFastest { step, of_fastest, steps } => {
-                judge_rank(record, step, *of_fastest, steps, true)
+                judge_rank(figures, step, *of_fastest, steps, true)
             }
-            Test::Health { leg, phases, among } => judge_health(record, leg, phases, among),
+            Test::Health { leg, phases, among } => judge_health(figures, leg, phases, among),
             Test::Steady { leg, phase, at_least, at_most } => {
-                judge_steady(record, leg, phase, Bounds::new(*at_least, *at_most))
+                judge_steady(figures, leg, phase, Bounds::new(*at_least, *at_most))
             }
-            Test::BuildStops { build, testset } => Ok(judge_build(record, build, testset)),
+            Test::BuildStops { build, testset } => Ok(judge_build(figures, build, testset)),
         };
         let (verdict, reason) = judged.unwrap_or_else(|undecided| undecided);
         Judgement { subject: format!("{}: {}", self.id, self.text), verdict, reason }
@@ -79,23 +78,23 @@ fn missing(key: &FigureKey) -> Judged {
     (Verdict::Missing, format!("the record has no sample of {key}"))
 }
 
-fn values(record: &Record, key: &FigureKey) -> Result<Values, Judged> {
-    if let Some(reason) = measured::spoilt(record, key) {
+fn values(figures: Figures, key: &FigureKey) -> Result<Values, Judged> {
+    if let Some(reason) = figures.spoilt(key) {
         return Err((Verdict::NotComparable, reason));
     }
-    measured::finest(record, key).ok_or_else(|| missing(key))
+    figures.finest(key).ok_or_else(|| missing(key))
 }
 
 /// A figure of the record, with its interval.
-fn estimate(record: &Record, key: &FigureKey) -> Result<Ratio, Judged> {
-    let (value, interval) = values(record, key)?.estimate().ok_or_else(|| missing(key))?;
+fn estimate(figures: Figures, key: &FigureKey) -> Result<Ratio, Judged> {
+    let (value, interval) = values(figures, key)?.estimate().ok_or_else(|| missing(key))?;
     Ok(Ratio { value, interval })
 }
 
 /// The ratio of two figures of the record.
-fn ratio(record: &Record, top: &FigureKey, bottom: &FigureKey) -> Result<Ratio, Judged> {
-    let (a, b) = (values(record, top)?, values(record, bottom)?);
-    measured::ratio(&a, &b).ok_or_else(|| {
+fn ratio(figures: Figures, top: &FigureKey, bottom: &FigureKey) -> Result<Ratio, Judged> {
+    let (a, b) = (values(figures, top)?, values(figures, bottom)?);
+    figure::ratio(&a, &b).ok_or_else(|| {
         let reason = match a.error().max(b.error()) > 0.0 {
             true => "below the clock's resolution",
             false => "0 in a run, so that there is no ratio",
@@ -105,23 +104,23 @@ fn ratio(record: &Record, top: &FigureKey, bottom: &FigureKey) -> Result<Ratio, 
 }
 
 fn judge_ratio(
-    record: &Record,
+    figures: Figures,
     top: &FigureKey,
     bottom: &FigureKey,
     bounds: Bounds,
 ) -> Result<Judged, Judged> {
-    let ratio = ratio(record, top, bottom)?;
+    let ratio = ratio(figures, top, bottom)?;
     Ok((bounds.judge(&ratio), format!("{top} / {bottom} is {}; claimed: {bounds}", show(&ratio))))
 }
 
-fn judge_bound(record: &Record, key: &FigureKey, bounds: Bounds) -> Result<Judged, Judged> {
-    let found = estimate(record, key)?;
+fn judge_bound(figures: Figures, key: &FigureKey, bounds: Bounds) -> Result<Judged, Judged> {
+    let found = estimate(figures, key)?;
     Ok((bounds.judge(&found), format!("{key} is {}; claimed: {bounds}", show(&found))))
 }
 
 /// The worst figure decides.
-fn judge_each(record: &Record, figures: &[Key], bounds: Bounds) -> Result<Judged, Judged> {
-    let found = figures.iter().map(|key| Ok((&key.0, estimate(record, &key.0)?)));
+fn judge_each(figures: Figures, keys: &[Key], bounds: Bounds) -> Result<Judged, Judged> {
+    let found = keys.iter().map(|key| Ok((&key.0, estimate(figures, &key.0)?)));
     let found: Vec<(&FigureKey, Ratio)> = found.collect::<Result<_, Judged>>()?;
     let verdict = worst(found.iter().map(|(_, found)| bounds.judge(found)));
     let candidates = found.iter().filter(|(_, found)| bounds.judge(found) == verdict);
@@ -131,7 +130,7 @@ fn judge_each(record: &Record, figures: &[Key], bounds: Bounds) -> Result<Judged
         _ => "the worst",
     };
     let reason = furthest.map_or(String::new(), |(key, found)| format!("{key} is {}", show(found)));
-    Ok((verdict, format!("{reason}, {of} of {}; claimed: each {bounds}", figures.len())))
+    Ok((verdict, format!("{reason}, {of} of {}; claimed: each {bounds}", keys.len())))
 }
 
 /// What differs outweighs what is undecided, and that what is reproduced.
@@ -147,13 +146,13 @@ fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
 
 /// The fall of each phase, and whether the interval of this one lies below that of every other.
 fn judge_least(
-    record: &Record,
+    figures: Figures,
     phase: &str,
     from: &str,
     to: &str,
     phases: &[String],
 ) -> Result<Judged, Judged> {
-    let fall = |name: &str| ratio(record, &rate(from, name), &rate(to, name));
+    let fall = |name: &str| ratio(figures, &rate(from, name), &rate(to, name));
     let falls = phases.iter().map(|name| Ok((name.as_str(), fall(name)?)));
     let falls: Vec<(&str, Ratio)> = falls.collect::<Result<_, Judged>>()?;
     let reasons: Vec<String> = falls.iter().map(|(name, fall)| format!("{name} {}", show(fall))).collect();
@@ -167,16 +166,24 @@ fn judge_least(
     Ok((verdict, format!("the rates fall by {}", reasons.join(", "))))
 }
 
-fn judge_value(record: &Record, quantity: Quantity, equals: i64) -> Result<Judged, Judged> {
-    let found = count::count(record, quantity);
+fn judge_value(figures: Figures, quantity: Quantity, equals: i64) -> Result<Judged, Judged> {
+    let found = count::count(figures.record, quantity);
     let found = found.ok_or_else(|| (Verdict::Missing, "the record does not say".to_string()))?;
     let verdict = if found == equals { Verdict::Reproduced } else { Verdict::Differs };
-    let runs: usize = record.legs.iter().map(|leg| leg.runs.len()).sum();
+    let runs: usize = figures.record.legs.iter().map(|leg| leg.runs.len()).sum();
     Ok((verdict, format!("{found} {}, in {runs} runs; claimed: {equals}", count::what(quantity))))
 }
 
-fn judge_flat(record: &Record, steps: &[Key], within: f64) -> Result<Judged, Judged> {
-    let middle = |key: &Key| Ok(estimate(record, &key.0)?.value);
+fn judge_share(figures: Figures, phase: &str, kinds: &[String], percent: i64) -> Result<Judged, Judged> {
+    let found = count::share(figures.record, phase, kinds);
+    let found = found.ok_or_else(|| (Verdict::Missing, format!("the record has no operations of {phase}")))?;
+    let verdict = if found == percent { Verdict::Reproduced } else { Verdict::Differs };
+    let kinds = kinds.join(" or ");
+    Ok((verdict, format!("{found} of a hundred operations of {phase} are {kinds}; claimed: {percent}")))
+}
+
+fn judge_flat(figures: Figures, steps: &[Key], within: f64) -> Result<Judged, Judged> {
+    let middle = |key: &Key| Ok(estimate(figures, &key.0)?.value);
     let medians: Vec<f64> = steps.iter().map(middle).collect::<Result<_, Judged>>()?;
     let center = median(&medians).unwrap_or(0.0);
     if center <= 0.0 {
@@ -192,8 +199,8 @@ fn judge_flat(record: &Record, steps: &[Key], within: f64) -> Result<Judged, Jud
     Ok((verdict, reason))
 }
 
-fn judge_order(record: &Record, steps: &[Key]) -> Result<Judged, Judged> {
-    let growths = steps.windows(2).map(|pair| Ok((pair, ratio(record, &pair[1].0, &pair[0].0)?)));
+fn judge_order(figures: Figures, steps: &[Key]) -> Result<Judged, Judged> {
+    let growths = steps.windows(2).map(|pair| Ok((pair, ratio(figures, &pair[1].0, &pair[0].0)?)));
     let growths: Vec<(&[Key], Ratio)> = growths.collect::<Result<_, Judged>>()?;
     let above_one = |(_, ratio): &(&[Key], Ratio)| Verdict::within(ratio, 1.0, f64::INFINITY);
     let verdict = worst(growths.iter().map(above_one));
@@ -206,15 +213,15 @@ fn judge_order(record: &Record, steps: &[Key]) -> Result<Judged, Judged> {
 
 /// Judges a rank run by run: all runs must agree.
 fn judge_rank(
-    record: &Record,
+    figures: Figures,
     step: &Key,
     count: usize,
     steps: &[Key],
     fastest: bool,
 ) -> Result<Judged, Judged> {
-    let column = |key: &Key| values(record, &key.0);
+    let column = |key: &Key| values(figures, &key.0);
     let columns: Vec<Values> = steps.iter().map(column).collect::<Result<_, Judged>>()?;
-    let own = values(record, &step.0)?;
+    let own = values(figures, &step.0)?;
     // Of a rate, more is faster.
     let smaller_first = fastest != (step.0.kind() == Kind::Rate);
     let rank_in = |(run, own): &(u32, f64)| {
@@ -247,15 +254,15 @@ fn judge_rank(
     Ok((verdict, reason))
 }
 
-fn judge_build(record: &Record, build: &str, testset: &str) -> Judged {
-    let Some(probe) = record.probes.iter().find(|probe| probe.name == build) else {
+fn judge_build(figures: Figures, build: &str, testset: &str) -> Judged {
+    let Some(variant) = figures.record.variants.iter().find(|variant| variant.name == build) else {
         let reason = format!("no build `{build}` in the record; --build-variants compiles and runs it");
         return (Verdict::NotComparable, reason);
     };
-    let runs = probe.completed.len();
+    let runs = variant.completed.len();
     let stopped =
         |(completed, place): (&bool, &Option<String>)| !completed && place.as_deref() == Some(testset);
-    let hits = probe.completed.iter().zip(&probe.stopped_in).filter(|pair| stopped(*pair)).count();
+    let hits = variant.completed.iter().zip(&variant.stopped_in).filter(|pair| stopped(*pair)).count();
     let verdict = match hits {
         _ if runs == 0 => Verdict::Missing,
         _ if hits == runs => Verdict::Reproduced,
@@ -264,6 +271,6 @@ fn judge_build(record: &Record, build: &str, testset: &str) -> Judged {
     };
     (
         verdict,
-        format!("stopped in `{testset}` in {hits} of {runs} runs of `{}`: {}", probe.command, probe.message),
+        format!("stopped in `{testset}` in {hits} of {runs} runs of `{}`: {}", variant.command, variant.message),
     )
 }

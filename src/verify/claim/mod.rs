@@ -9,8 +9,8 @@ mod server;
 
 pub use judge::show;
 
-use super::figure::FigureKey;
-use crate::suite::load::Health;
+use crate::figure::FigureKey;
+use crate::record::Health;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -52,6 +52,15 @@ pub enum Test {
         quantity: Quantity,
         /// The number.
         equals: i64,
+    },
+    /// So many of a hundred operations of a phase are of these kinds, rounded.
+    Share {
+        /// The phase.
+        phase: String,
+        /// Kinds that the study counts in it.
+        counts: Vec<String>,
+        /// Of a hundred.
+        percent: i64,
     },
     /// All steps lie within this fraction of their median.
     Flat {
@@ -159,12 +168,6 @@ pub enum Quantity {
     Testsets,
     /// Answers of a workload that are wrong.
     WrongAnswers,
-    /// Reads in a hundred operations of the mixed phase, rounded.
-    MixedReads,
-    /// Updates in a hundred operations of the mixed phase, rounded.
-    MixedUpdates,
-    /// Inserts in a hundred operations of the mixed phase, rounded.
-    MixedInserts,
     /// Statements that failed, in every phase of every leg.
     FailedStatements,
     /// Those of them that failed because the server was busy.

@@ -1,24 +1,23 @@
 //! Claims about a server under the load of many clients.
 
-use super::super::measured::samples;
 use super::super::verdict::Verdict;
 use super::Bounds;
 use super::judge::{Judged, show};
-use crate::record::Record;
+use crate::figure::Figures;
+use crate::record::Health;
 use crate::stats::{Interval, Ratio, bootstrap, median};
-use crate::suite::load::Health;
 
 /// The states of a phase, run by run.
 type States<'a> = (&'a String, Vec<Health>);
 
 /// All runs of all phases must agree. A state that is not known is neither among those claimed nor another.
 pub(super) fn judge_health(
-    record: &Record,
+    figures: Figures,
     leg: &str,
     phases: &[String],
     among: &[Health],
 ) -> Result<Judged, Judged> {
-    let seen: Vec<States> = phases.iter().map(|phase| (phase, states(record, leg, phase))).collect();
+    let seen: Vec<States> = phases.iter().map(|phase| (phase, states(figures, leg, phase))).collect();
     let all: Vec<Health> = seen.iter().flat_map(|(_, states)| states).copied().collect();
     if all.is_empty() {
         return Err((Verdict::Missing, format!("the record has no run of {leg} with {}", phases.join(", "))));
@@ -41,10 +40,9 @@ pub(super) fn judge_health(
     Ok((verdict, reason))
 }
 
-fn states(record: &Record, leg: &str, phase: &str) -> Vec<Health> {
-    let samples = record.leg(leg).map(|leg| samples(leg, phase)).unwrap_or_default();
-    let state = |load: &crate::suite::load::Load| load.health;
-    samples.iter().map(|sample| sample.measure.load.as_deref().map_or(Health::Unknown, state)).collect()
+fn states(figures: Figures, leg: &str, phase: &str) -> Vec<Health> {
+    let samples = figures.record.leg(leg).map(|leg| leg.samples(phase)).unwrap_or_default();
+    samples.iter().map(|sample| sample.measure.health.unwrap_or_default()).collect()
 }
 
 fn words((phase, states): &States) -> String {
@@ -60,12 +58,12 @@ type Slice = (f64, f64);
 
 /// With enough runs each gives one value. With fewer, the interval comes from the slices of both ends, at its worst.
 pub(super) fn judge_steady(
-    record: &Record,
+    figures: Figures,
     leg: &str,
     phase: &str,
     bounds: Bounds,
 ) -> Result<Judged, Judged> {
-    let samples = record.leg(leg).map(|leg| samples(leg, phase)).unwrap_or_default();
+    let samples = figures.record.leg(leg).map(|leg| leg.samples(phase)).unwrap_or_default();
     if samples.is_empty() {
         return Err((Verdict::Missing, format!("the record has no sample of {leg}/{phase}")));
     }

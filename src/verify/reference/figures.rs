@@ -1,11 +1,8 @@
 //! The figures of a reference, as they stand in its CSV.
 
-use super::LARGEST;
-use crate::record::store::read_text;
-use crate::verify::figure::{FigureKey, Kind};
+use crate::figure::{FigureKey, Kind};
 use anyhow::{Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// One published figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,13 +50,11 @@ pub struct FigureLine {
     pub not_comparable: Option<String>,
 }
 
-/// Reads every figure of a file.
+/// Reads every figure of a text, which stands in the file `name`.
 ///
 /// # Errors
 /// The line that is wrong, and what was expected.
-pub(super) fn read(path: &Path) -> Result<Vec<Figure>> {
-    let text = read_text(path, LARGEST)?;
-    let name = path.display();
+pub(super) fn read(name: &str, text: &str) -> Result<Vec<Figure>> {
     let mut reader =
         csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
     let headers = reader.headers().map_err(|error| anyhow!("{name}: {error}"))?.clone();
@@ -78,7 +73,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Figure>> {
             row.deserialize(Some(&headers)).map_err(|error| anyhow!("{name}: line {line}: {error}"))?;
         let figure = figure(&parsed, line).map_err(|reason| anyhow!("{name}: line {line}: {reason}"))?;
         if figures.iter().any(|other| other.key == figure.key) {
-            bail!("{name}: line {line}: {} stands there twice", figure.key);
+            bail!("{name}: line {line}: {} is there twice", figure.key);
         }
         figures.push(figure);
     }

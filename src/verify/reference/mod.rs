@@ -7,13 +7,10 @@ mod figures;
 pub use figures::{Figure, FigureLine};
 
 use super::claim::Claim;
+use crate::figure::{Parameters, Shape};
 use crate::record::store::read_text;
-use crate::suite::load::{MillionParameters, SweepParameters};
-use crate::suite::speedtest1::Workload;
-use crate::suite::{Suite, oltp, serverless};
 use anyhow::{Context, Result, anyhow, bail};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::Path;
@@ -22,7 +19,7 @@ use std::path::Path;
 const LARGEST: u64 = 4 * 1024 * 1024;
 
 /// Published figures with all that is needed to judge a record by them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Reference {
     /// The file's name without its ending.
     pub name: String,
@@ -30,14 +27,19 @@ pub struct Reference {
     pub about: About,
     /// What the CSV says.
     pub figures: Vec<Figure>,
+    /// The shape of the study that reproduces it.
+    pub shape: &'static Shape,
+    /// Every parameter, defaults included, as a record holds them.
+    pub parameters: Parameters,
 }
 
 /// The TOML file.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
-    /// The suite that reproduces it.
-    pub suite: String,
+    /// The study that reproduces it.
+    #[serde(alias = "suite")]
+    pub study: String,
     /// What it is, in a sentence.
     pub title: String,
     /// Where it was published.
@@ -50,7 +52,7 @@ pub struct About {
     /// What is not said in the publication, or read from it with care.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// The suite's parameters; what is not named has its default.
+    /// The study's parameters; what is not named has its default.
     pub parameters: toml::Table,
     /// How far a step may be off.
     #[serde(default)]
@@ -122,135 +124,78 @@ impl Default for Tolerance {
     }
 }
 
-impl About {
-    /// The parameters of speedtest1.
+/// The text of a reference, and where each part of it stands.
+pub struct Text {
+    /// Name of the reference.
+    pub name: String,
+    /// The CSV: where it stands, and what it says.
+    pub csv: (String, String),
+    /// The TOML, alike.
+    pub toml: (String, String),
+}
+
+impl Text {
+    /// Of NAME.csv and the NAME.toml beside it.
     ///
     /// # Errors
-    /// A parameter that speedtest1 does not have, or a value that can't be.
-    pub fn workload(&self) -> Result<Workload, String> {
-        let workload: Workload = self.typed()?;
-        workload.check()?;
-        Ok(workload)
-    }
-
-    /// The parameters of the real-workload study.
-    ///
-    /// # Errors
-    /// A parameter that it does not have.
-    pub fn oltp(&self) -> Result<oltp::Parameters, String> {
-        let parameters: oltp::Parameters = self.typed()?;
-        parameters.check()?;
-        Ok(parameters)
-    }
-
-    /// The parameters of the port that runs embedded and through a server.
-    ///
-    /// # Errors
-    /// A parameter that it does not have.
-    pub fn serverless(&self) -> Result<serverless::Parameters, String> {
-        self.typed()
-    }
-
-    /// The parameters of the sweep over numbers of clients.
-    ///
-    /// # Errors
-    /// A parameter that it does not have, or a value that can't be.
-    pub fn sweep(&self) -> Result<SweepParameters, String> {
-        let parameters: SweepParameters = self.typed()?;
-        parameters.check().map_err(|reason| format!("[parameters]: {reason}"))?;
-        Ok(parameters)
-    }
-
-    /// The parameters of the million statements.
-    ///
-    /// # Errors
-    /// A parameter that it does not have, or a value that can't be.
-    pub fn million(&self) -> Result<MillionParameters, String> {
-        let parameters: MillionParameters = self.typed()?;
-        parameters.check().map_err(|reason| format!("[parameters]: {reason}"))?;
-        Ok(parameters)
-    }
-
-    fn typed<T: DeserializeOwned>(&self) -> Result<T, String> {
-        self.parameters.clone().try_into().map_err(|error| format!("[parameters]: {error}"))
-    }
-
-    /// The suite, as the registry has it.
-    ///
-    /// # Errors
-    /// A suite that does not exist.
-    pub fn suite(&self) -> Result<&'static Suite, String> {
-        Suite::named(&self.suite).ok_or_else(|| {
-            format!("suite `{}` is not one that this program has; see `repro list`", self.suite)
-        })
-    }
-
-    /// Every parameter, defaults included, as a record holds them.
-    ///
-    /// # Errors
-    /// A suite or a parameter that does not exist.
-    pub fn all_parameters(&self) -> Result<BTreeMap<String, Value>, String> {
-        let all = match self.suite()?.name {
-            "oltp" => serde_json::to_value(self.oltp()?),
-            "serverless" => serde_json::to_value(self.serverless()?),
-            "sweep" => serde_json::to_value(self.sweep()?),
-            "million" => serde_json::to_value(self.million()?),
-            _ => serde_json::to_value(self.workload()?),
-        };
-        match all {
-            Ok(Value::Object(map)) => Ok(map.into_iter().collect()),
-            _ => Ok(BTreeMap::new()),
+    /// A file that is missing, too large or not UTF-8.
+    pub fn read(csv: &Path) -> Result<Text> {
+        if csv.extension().is_none_or(|ending| ending != "csv") {
+            bail!("{}: a reference is a file NAME.csv with NAME.toml beside it", csv.display());
         }
+        let toml = csv.with_extension("toml");
+        let figures = read_text(csv, LARGEST)?;
+        let about = read_text(&toml, LARGEST)
+            .with_context(|| format!("{}: its citation and claims belong beside it", csv.display()))?;
+        Ok(Text {
+            name: csv.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            csv: (csv.display().to_string(), figures),
+            toml: (toml.display().to_string(), about),
+        })
     }
 }
 
 impl Reference {
-    /// Reads NAME.csv and the NAME.toml beside it.
+    /// Reads a reference; `shape_of` finds the shape of a study by its name.
     ///
     /// # Errors
     /// The file and line that is wrong, what was expected and what to do.
-    pub fn load(csv: &Path) -> Result<Reference> {
-        if csv.extension().is_none_or(|ending| ending != "csv") {
-            bail!("{}: a reference is a file NAME.csv with NAME.toml beside it", csv.display());
-        }
-        let figures = figures::read(csv)?;
-        let toml = csv.with_extension("toml");
-        let text = read_text(&toml, LARGEST)
-            .with_context(|| format!("{}: its citation and claims belong beside it", csv.display()))?;
-        let about: About = toml::from_str(&text).map_err(|error| anyhow!("{}: {error}", toml.display()))?;
-        let reference = Reference {
-            name: csv.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-            about,
-            figures,
-        };
-        let checked = reference.check().and_then(|()| reference.check_members_of_claims(&text));
-        checked.map_err(|reason| anyhow!("{}: {reason}", toml.display()))?;
-        reference.check_figures().map_err(|reason| anyhow!("{}: {reason}", csv.display()))?;
+    pub fn parse(text: &Text, shape_of: fn(&str) -> Option<&'static Shape>) -> Result<Reference> {
+        let ((csv, figures), (toml, about_text)) = (&text.csv, &text.toml);
+        let figures = figures::read(csv, figures)?;
+        let in_toml = |reason: String| anyhow!("{toml}: {reason}");
+        let about: About = toml::from_str(about_text).map_err(|error| in_toml(error.to_string()))?;
+        let shape = shape_of(&about.study).ok_or_else(|| {
+            in_toml(format!("study `{}` is not one that this program has; see `repro list`", about.study))
+        })?;
+        let written = serde_json::to_value(&about.parameters).map_err(|error| in_toml(error.to_string()))?;
+        let parameters = (shape.parameters)(&written)
+            .map_err(|reason| in_toml(format!("[parameters]: {reason}")))?;
+        let reference = Reference { name: text.name.clone(), about, figures, shape, parameters };
+        reference.check().and_then(|()| reference.check_members_of_claims(about_text)).map_err(in_toml)?;
+        reference.check_figures().map_err(|reason| anyhow!("{csv}: {reason}"))?;
         Ok(reference)
     }
 
     fn check(&self) -> Result<(), String> {
-        let suite = self.about.suite()?;
-        self.about.all_parameters()?;
         let Tolerance { factor, strict } = self.about.tolerance;
         if !(factor > 1.0 && factor.is_finite() && strict > 1.0 && strict.is_finite()) {
             return Err("[tolerance]: a factor must be above 1, such as 2.0".to_string());
         }
         let mut ids = HashSet::new();
         for claim in &self.about.claims {
-            claim.check(suite).map_err(|reason| format!("claim `{}`: {reason}", claim.id))?;
+            claim.check(self.shape).map_err(|reason| format!("claim `{}`: {reason}", claim.id))?;
             if !ids.insert(&claim.id) {
-                return Err(format!("claim `{}` stands there twice", claim.id));
+                return Err(format!("claim `{}` is there twice", claim.id));
             }
         }
         Ok(())
     }
 
-    /// The suite must know every figure.
+    /// The study must know every figure.
     fn check_figures(&self) -> Result<(), String> {
-        let suite = self.about.suite()?;
         let check = |figure: &Figure| {
-            figure.key.check(suite).map_err(|reason| format!("line {}: {reason}", figure.line))
+            figure.key.check(self.shape).map_err(|reason| format!("line {}: {reason}", figure.line))
         };
         self.figures.iter().try_for_each(check)
     }

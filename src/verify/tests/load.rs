@@ -3,8 +3,8 @@
 use super::{key, leg, record, reference};
 use crate::record::{Phase, PhaseSample, Record};
 use crate::suite::Suite;
-use crate::suite::load::{Health, Load};
-use crate::suite::measure::{Latency, Measure};
+use crate::study::clients::{Health, Load};
+use crate::record::{Latency, Measure};
 use crate::verify::Verdict::{self, Differs, Missing, NotComparable, Reproduced};
 use crate::verify::claim::Claim;
 use crate::verify::comparison;

@@ -11,7 +11,7 @@ use super::figure::FigureKey;
 use super::reference::Reference;
 use crate::record::{Answer, Engine, Leg, Origin, Phase, PhaseSample, Plan, Program, Record, Resources, Run};
 use crate::suite::Suite;
-use crate::suite::measure::Measure;
+use crate::record::Measure;
 use jiff::Timestamp;
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn reference(name: &str) -> Reference {
 
 /// A record of `serverless` with these legs.
 fn record(legs: Vec<Leg>) -> Record {
-    let parameters = serde_json::to_value(crate::suite::serverless::Parameters::default()).unwrap();
+    let parameters = serde_json::to_value(crate::study::serverless::Parameters::default()).unwrap();
     Record {
         suite: "serverless".to_string(),
         program: Program { version: String::new(), revision: String::new(), command: Vec::new() },

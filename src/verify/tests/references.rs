@@ -1,7 +1,7 @@
 //! References as files.
 
 use super::{key, reference};
-use crate::suite::serverless::{Protocol, STEPS};
+use crate::study::serverless::{Protocol, STEPS};
 use crate::verify::Reference;
 use std::fs;
 

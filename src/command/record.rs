@@ -1,0 +1,19 @@
+//! Records that were kept.
+
+use crate::record::{Record, store};
+use crate::study::{Study, registry};
+use anyhow::{Result, anyhow};
+use std::path::Path;
+
+/// Reads a record, and finds its study, by whose types its details are checked.
+///
+/// # Errors
+/// A file that holds no record of a study that this program has.
+pub fn load(path: &Path) -> Result<(&'static dyn Study, Record)> {
+    let record = store::load(path)?;
+    let fault = |reason: String| anyhow!("{}: {reason}", path.display());
+    let study = registry::named(&record.study)
+        .ok_or_else(|| fault(format!("study `{}` is not one that this program has", record.study)))?;
+    study.check(&record).map_err(|reason| fault(format!("not a valid record: {reason}")))?;
+    Ok((study, record))
+}

@@ -1,0 +1,106 @@
+//! `repro verify`.
+
+use super::{output, record, references};
+use crate::cli::VerifyArgs;
+use crate::exit::Exit;
+use crate::instrument::folders;
+use crate::record::store::Destination;
+use crate::record::{Cause, Failure, Program, Record};
+use crate::report::{self, Table, table};
+use crate::study::session::{self, Setting};
+use crate::study::{Study, Task, registry};
+use crate::verify::verdict::Report;
+use crate::verify::{Reference, comparison};
+use anyhow::{Result, anyhow, bail};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A reference, its study, and what there is to measure.
+struct Subject {
+    reference: Reference,
+    study: &'static dyn Study,
+    task: Option<Box<dyn Task>>,
+}
+
+/// Judges each reference; all of them must hold.
+pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
+    output::check(&[args.json.as_deref(), args.markdown.as_deref()], args.force)?;
+    let given = args.judged.as_deref().map(record::load).transpose()?.map(|(_, record)| record);
+    let setting = Setting { quiet: args.watch.quiet, host_name: args.watch.host_name, interrupted };
+    let subject = |named| subject(args, named, given.is_none(), &setting);
+    let subjects = args.references.iter().map(subject).collect::<Result<Vec<Subject>>>()?;
+    let mut measured: Vec<Record> = Vec::new();
+    let (mut reports, mut tables) = (Vec::new(), Vec::new());
+    for Subject { reference, study, task } in &subjects {
+        let record = match (&given, task) {
+            (Some(record), _) => record.clone(),
+            (None, Some(task)) => measure(&**task, &setting, &mut measured)?,
+            (None, None) => bail!("{}: nothing to measure", reference.name),
+        };
+        let report = comparison::judge(reference, &record, args.strict).map_err(|reason| match given {
+            Some(_) => anyhow!("{}: {reason}", args.judged.as_deref().unwrap_or("".as_ref()).display()),
+            None => Failure::saying(Cause::Error, reason).into(),
+        })?;
+        if study.explains_verdicts() && record.study == study.shape().name {
+            tables.extend(output::tables(*study, &record));
+        }
+        tables.push(report::verdict::table(&report));
+        reports.push(report);
+    }
+    publish(args, &reports, &tables)?;
+    Ok(if reports.iter().all(Report::holds) { Exit::Fine } else { Exit::Differs })
+}
+
+/// Reads a reference and checks, before anything is measured, that its study can do what is wished.
+fn subject(args: &VerifyArgs, named: &std::path::PathBuf, measures: bool, setting: &Setting) -> Result<Subject> {
+    let reference = references::load(named, args.folder.as_deref())?;
+    let study = registry::named(&reference.about.study)
+        .ok_or_else(|| anyhow!("{}: no study `{}`", reference.name, reference.about.study))?;
+    if !measures {
+        return Ok(Subject { reference, study, task: None });
+    }
+    let name = &reference.name;
+    args.wishes
+        .check(study.shape().name, study.takes())
+        .map_err(|reason| anyhow!("{name}: {reason}"))?;
+    let task = study.published(&reference.parameters, &args.wishes, setting);
+    let task = task.map_err(|error| error.context(name.clone()))?;
+    Ok(Subject { task: Some(task), reference, study })
+}
+
+/// Measures, once for all references of the same work.
+fn measure(task: &dyn Task, setting: &Setting, measured: &mut Vec<Record>) -> Result<Record> {
+    let planned = task.record();
+    let same = |record: &&Record| record.study == planned.study && record.parameters == planned.parameters;
+    if let Some(record) = measured.iter().find(same) {
+        return Ok(record.clone());
+    }
+    let result = session::measure(task, setting, &Destination::Folder(folders::records()?))?;
+    output::says_where(result.path.as_deref());
+    let record = result.record;
+    if let Some(failure) = result.failure {
+        // What there is can be judged, and is said to be partial, unless a leg has nothing at all.
+        let judged = !record.legs.is_empty() && record.legs.iter().all(|leg| !leg.counted().is_empty());
+        if !judged || record.legs.len() > 1 {
+            return Err(failure);
+        }
+        eprintln!("{failure:#}");
+    }
+    measured.push(record.clone());
+    Ok(record)
+}
+
+fn publish(args: &VerifyArgs, reports: &[Report], tables: &[Table]) -> Result<()> {
+    let stdout = [&args.json, &args.markdown].into_iter().flatten().any(|path| path.as_os_str() == "-");
+    if !stdout {
+        output::print_tables(tables)?;
+    }
+    if let Some(path) = &args.json {
+        output::write(path, &(serde_json::to_string_pretty(reports)? + "\n"))?;
+    }
+    if let Some(path) = &args.markdown {
+        let command = Program::this().command.join(" ");
+        output::write(path, &format!("{}\nMade by `{command}`.\n", table::markdown(tables)))?;
+    }
+    Ok(())
+}

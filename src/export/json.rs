@@ -1,0 +1,22 @@
+//! The record itself.
+
+use super::{Export, Format};
+use crate::record;
+use anyhow::Result;
+
+/// The format.
+pub struct Json;
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn help(&self) -> &'static str {
+        "Write everything as JSON"
+    }
+
+    fn write(&self, export: &Export) -> Result<String> {
+        Ok(record::write(export.figures.record)?)
+    }
+}

@@ -1,0 +1,234 @@
+//! What a figure is about, and how it is spelt.
+
+use super::shape::{Shape, is_row};
+use std::fmt;
+
+/// The pseudo-phase that stands for a whole leg.
+pub const WHOLE: &str = "total";
+
+/// What a figure is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FigureKey {
+    /// Such as `disk-bound`; absent where a study has one leg whose phases are rows of a tool.
+    pub leg: Option<String>,
+    /// Such as `select-primary-key` or `main/310`, or [`WHOLE`].
+    pub phase: String,
+    /// What of it.
+    pub metric: Metric,
+}
+
+/// What can be said of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Metric {
+    /// Operations per second.
+    Rate,
+    /// From beginning to end, ms.
+    Time,
+    /// That time over the time of the baseline leg, run by run.
+    Ratio,
+    P50,
+    P95,
+    P99,
+    P999,
+    /// The longest latency.
+    Max,
+    /// Operations that succeeded.
+    Operations,
+    /// Times that the engine was BUSY.
+    Busy,
+    /// Operations that failed because it was.
+    BusySurfaced,
+    /// Operations that failed.
+    Failures,
+    /// Largest resident set, MB.
+    Memory,
+}
+
+/// How a figure is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Shares a machine factor with the times of its leg.
+    Time,
+    /// Shares a machine factor with the rates of its leg.
+    Rate,
+    /// Of its machine.
+    Latency,
+    /// Travels between machines as it is.
+    Ratio,
+    /// A fact of its run.
+    Count,
+    /// A fact of its run.
+    Memory,
+}
+
+impl Metric {
+    const ALL: [(Metric, &str); 13] = [
+        (Metric::Rate, "rate"),
+        (Metric::Time, "time"),
+        (Metric::Ratio, "ratio"),
+        (Metric::P50, "p50"),
+        (Metric::P95, "p95"),
+        (Metric::P99, "p99"),
+        (Metric::P999, "p999"),
+        (Metric::Max, "max"),
+        (Metric::Operations, "operations"),
+        (Metric::Busy, "busy"),
+        (Metric::BusySurfaced, "busy-surfaced"),
+        (Metric::Failures, "failures"),
+        (Metric::Memory, "memory"),
+    ];
+
+    fn kind(self) -> Kind {
+        match self {
+            Metric::Rate => Kind::Rate,
+            Metric::Time => Kind::Time,
+            Metric::Ratio => Kind::Ratio,
+            Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999 | Metric::Max => Kind::Latency,
+            Metric::Operations | Metric::Busy | Metric::BusySurfaced | Metric::Failures => Kind::Count,
+            Metric::Memory => Kind::Memory,
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Metric::ALL.iter().find(|(metric, _)| metric == self).map_or("", |(_, name)| name))
+    }
+}
+
+impl Kind {
+    /// The unit in which its figures are judged and shown.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Kind::Time | Kind::Latency => "ms",
+            Kind::Rate => "/s",
+            Kind::Ratio => "x",
+            Kind::Count => "1",
+            Kind::Memory => "MB",
+        }
+    }
+}
+
+impl FigureKey {
+    /// Of a phase of a leg.
+    pub fn new(leg: &str, phase: &str, metric: Metric) -> FigureKey {
+        FigureKey { leg: Some(leg.to_string()), phase: phase.to_string(), metric }
+    }
+
+    /// The time of a row, or of all rows, of the only leg.
+    pub fn row(phase: &str) -> FigureKey {
+        FigureKey { leg: None, phase: phase.to_string(), metric: Metric::Time }
+    }
+
+    /// How it is judged.
+    pub fn kind(&self) -> Kind {
+        self.metric.kind()
+    }
+
+    /// Figures that share a machine factor, or have none alike: a disk is not as many times faster as a processor.
+    pub fn group(&self) -> String {
+        let of = match self.kind() {
+            Kind::Time => "time".to_string(),
+            Kind::Rate => "rate".to_string(),
+            Kind::Latency => "latency".to_string(),
+            Kind::Ratio | Kind::Count | Kind::Memory => self.metric.to_string(),
+        };
+        self.leg.as_ref().map_or(of.clone(), |leg| format!("{leg} {of}"))
+    }
+
+    /// Whether figures of its kind follow the speed of the machine all alike.
+    pub fn has_machine_factor(&self) -> bool {
+        matches!(self.kind(), Kind::Time | Kind::Rate)
+    }
+
+    /// Whether it is the sum of others.
+    pub fn is_sum(&self) -> bool {
+        self.phase == WHOLE
+    }
+
+    /// Checks that a record of this shape can have it.
+    ///
+    /// # Errors
+    /// The part of the key that the study does not know, and what it knows.
+    pub fn check(&self, shape: &Shape) -> Result<(), String> {
+        let Some(leg) = &self.leg else {
+            return match shape.has_rows() {
+                true => Ok(()),
+                false => Err(format!("`{self}`: a figure of {} is LEG/PHASE/METRIC", shape.name)),
+            };
+        };
+        if shape.has_rows() {
+            return Err(format!("`{self}`: a figure of {} is TESTSET/NUMBER or TOTAL", shape.name));
+        }
+        if !shape.legs.contains(&leg.as_str()) {
+            return Err(format!("`{self}`: leg `{leg}` is none of {}", shape.legs.join(", ")));
+        }
+        if !self.is_sum() && !shape.knows_phase(&self.phase) {
+            let known = shape.phases_in_words();
+            return Err(format!("`{self}`: phase `{}` is none of {known}, {WHOLE}", self.phase));
+        }
+        self.check_metric(leg, shape).map_err(|reason| format!("`{self}`: {reason}"))
+    }
+
+    fn check_metric(&self, leg: &str, shape: &Shape) -> Result<(), String> {
+        let (whole, metric) = (self.is_sum(), self.metric);
+        match self.kind() {
+            Kind::Memory if !whole => Err(format!("memory is that of a whole leg: {leg}/{WHOLE}/memory")),
+            Kind::Rate | Kind::Latency if whole => {
+                Err(format!("`{WHOLE}` has a time, a ratio, counts and memory, but no {metric}"))
+            }
+            Kind::Time | Kind::Ratio | Kind::Count if whole && shape.whole().is_none() => {
+                Err(format!("the phases of {} make no whole; `{WHOLE}` has only memory", shape.name))
+            }
+            Kind::Ratio => match shape.baseline {
+                None => Err(format!("{} has no leg that ratios are taken to", shape.name)),
+                Some(baseline) if baseline == leg => {
+                    Err(format!("ratios are taken to `{leg}`; name another leg"))
+                }
+                Some(_) => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for FigureKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.leg {
+            None if self.is_sum() => f.pad("TOTAL"),
+            None => f.pad(&self.phase),
+            Some(leg) => f.pad(&format!("{leg}/{}/{}", self.phase, self.metric)),
+        }
+    }
+}
+
+/// Checks the spelling only; [`FigureKey::check`] knows the study.
+impl std::str::FromStr for FigureKey {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split('/').collect::<Vec<&str>>().as_slice() {
+            ["TOTAL"] => Ok(FigureKey::row(WHOLE)),
+            [leg, phase, metric] => {
+                if !is_name(leg) || !is_name(phase) {
+                    return Err(format!("`{text}` is not a figure such as in-ram/bulk-insert/rate"));
+                }
+                let known = Metric::ALL.iter().find(|(_, name)| name == metric);
+                let (metric, _) = known.ok_or_else(|| {
+                    let all: Vec<&str> = Metric::ALL.iter().map(|(_, name)| *name).collect();
+                    format!("`{text}`: metric `{metric}` is none of {}", all.join(", "))
+                })?;
+                Ok(FigureKey::new(leg, phase, *metric))
+            }
+            _ if is_row(text) => Ok(FigureKey::row(text)),
+            _ => Err(format!("`{text}` is not a row such as main/310 or star/130#2")),
+        }
+    }
+}
+
+/// Lower-case words with hyphens.
+fn is_name(text: &str) -> bool {
+    let inside = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !text.is_empty() && text.bytes().all(inside)
+}

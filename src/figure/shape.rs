@@ -1,0 +1,175 @@
+//! What the rest of the program must know of a study to read its records: data, not code of the study.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Parameters as a record holds them.
+pub type Parameters = BTreeMap<String, Value>;
+
+/// The shape of a study's records.
+pub struct Shape {
+    /// Name on the command line and in records.
+    pub name: &'static str,
+    /// What it measures, in a sentence.
+    pub about: &'static str,
+    /// Names of its sides.
+    pub legs: Vec<&'static str>,
+    /// The phases of each side.
+    pub phases: Phases,
+    /// The side that ratios are taken to.
+    pub baseline: Option<&'static str>,
+    /// Every parameter, defaults included, as a record holds them: of those that are written down.
+    pub parameters: fn(written: &Value) -> Result<Parameters, String>,
+    /// What a parameter affects.
+    pub effect: fn(parameter: &str) -> Effect,
+    /// The phases that these parameters ask for, where they choose among them.
+    pub asked_for: fn(parameters: &Parameters) -> Option<Vec<String>>,
+    /// Whether a phase shrinks as much as the scale of these parameters says.
+    pub shrinks: fn(phase: &str, parameters: &Parameters) -> bool,
+}
+
+/// The phases of a leg.
+pub enum Phases {
+    /// These, in the order they run.
+    Named(Vec<&'static str>),
+    /// One of any number, such as `clients-16` of the prefix `clients`.
+    Numbered(&'static str),
+    /// Rows of testsets, which a tool prints and adds up: `main/310`.
+    Rows,
+}
+
+/// What a parameter affects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// What is done: another value is other work.
+    Work,
+    /// How the engine does it: other work to a reference, and what one compares between two records.
+    Setting,
+    /// How much is done of everything: the shape survives, counts do not.
+    Scale,
+    /// For how long each phase runs.
+    Length,
+    /// Which phases run.
+    Phases,
+    /// The machine only, which is not part of the work.
+    Machine,
+    /// Nothing that is measured.
+    Nothing,
+}
+
+impl Effect {
+    /// Whether it only says how much of the work is done.
+    pub fn is_extent(self) -> bool {
+        matches!(self, Effect::Scale | Effect::Length | Effect::Phases)
+    }
+}
+
+impl Shape {
+    /// Whether its legs can have a phase of this name.
+    pub fn knows_phase(&self, name: &str) -> bool {
+        match &self.phases {
+            Phases::Named(names) => names.contains(&name),
+            Phases::Numbered(prefix) => {
+                name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('-')).is_some_and(is_number)
+            }
+            Phases::Rows => is_row(name),
+        }
+    }
+
+    /// The phases as a person reads them.
+    pub fn phases_in_words(&self) -> String {
+        match &self.phases {
+            Phases::Named(names) => names.join(", "),
+            Phases::Numbered(prefix) => format!("{prefix}-N"),
+            Phases::Rows => "TESTSET/NUMBER".to_string(),
+        }
+    }
+
+    /// The phases that make up a whole run; `None` where their number is not fixed.
+    pub fn whole(&self) -> Option<&[&'static str]> {
+        match &self.phases {
+            Phases::Named(names) if !names.is_empty() => Some(names),
+            _ => None,
+        }
+    }
+
+    /// Whether its phases are rows of a tool that adds them up.
+    pub fn has_rows(&self) -> bool {
+        matches!(self.phases, Phases::Rows)
+    }
+}
+
+/// A parameter as its option spells it.
+pub fn spelt(value: Option<&Value>) -> String {
+    match value {
+        None => "the default".to_string(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(all)) => all.iter().map(Value::to_string).collect::<Vec<_>>().join(","),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// Whether these are the digits of a number from 1, as one writes it.
+pub(super) fn is_number(text: &str) -> bool {
+    !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u32>().is_ok()
+}
+
+/// `TESTSET/NUMBER`, with `#2` for the second row of that number.
+pub(super) fn is_row(text: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u32>().is_ok();
+    let Some((testset, rest)) = text.split_once('/') else { return false };
+    let (number, occurrence) = rest.split_once('#').unwrap_or((rest, "1"));
+    !testset.is_empty() && digits(number) && is_number(occurrence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(phases: Phases) -> Shape {
+        Shape {
+            name: "made-up",
+            about: "",
+            legs: vec!["sqld"],
+            phases,
+            baseline: None,
+            parameters: |_| Ok(Parameters::new()),
+            effect: |_| Effect::Work,
+            asked_for: |_| None,
+            shrinks: |_, _| true,
+        }
+    }
+
+    #[test]
+    fn phases_of_any_number() {
+        let numbered = shape(Phases::Numbered("clients"));
+        for known in ["clients-1", "clients-16"] {
+            assert!(numbered.knows_phase(known), "{known}");
+        }
+        for other in
+            ["", "clients", "clients-", "clients-N", "clients-0", "clients-01", "clients--1", "clients-+1"]
+        {
+            assert!(!numbered.knows_phase(other), "{other}");
+        }
+        assert!(numbered.whole().is_none() && !numbered.has_rows());
+    }
+
+    #[test]
+    fn phases_with_names_make_a_whole() {
+        let named = shape(Phases::Named(vec!["insert", "read"]));
+        assert!(named.knows_phase("read") && !named.knows_phase("") && !named.knows_phase("main/100"));
+        assert_eq!(named.whole().unwrap(), ["insert", "read"]);
+        assert!(shape(Phases::Named(Vec::new())).whole().is_none());
+    }
+
+    #[test]
+    fn rows_have_a_testset_and_a_number() {
+        let rows = shape(Phases::Rows);
+        for known in ["main/310", "star/130#2"] {
+            assert!(rows.knows_phase(known), "{known}");
+        }
+        for other in ["", "main", "main/x", "/100", "main/1#0", "main/+1", "main/1#x", "total"] {
+            assert!(!rows.knows_phase(other), "{other}");
+        }
+    }
+}

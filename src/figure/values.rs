@@ -1,0 +1,324 @@
+//! What a record has to say of a figure.
+
+use super::key::{FigureKey, Kind, Metric, WHOLE};
+use super::shape::Shape;
+use crate::record::{Health, Leg, Measure, Quantile, Record, Run};
+use crate::stats::{self, Interval, Ratio, Summary, bootstrap};
+
+/// The tool's clock counts whole milliseconds; a difference of two readings is off by less than one.
+pub const CLOCK_ERROR_MS: f64 = 1.0;
+
+/// The error of a sum of `rows` times, ms. The errors of the rows are independent and average out: each has
+/// a standard deviation of 0.41 ms (two truncated readings), so that √rows ms are 2.4 of the sum's.
+fn clock_error_of_sum(rows: usize) -> f64 {
+    CLOCK_ERROR_MS * (rows as f64).sqrt()
+}
+
+/// The measured side of a figure, in its unit: one value of each counted run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values {
+    /// Numbers of the runs, and their values.
+    runs: Vec<(u32, f64)>,
+    /// The clock's error, as much.
+    error: f64,
+    /// 95 % interval from within the runs, where these are too few to give one.
+    within: Option<Interval>,
+}
+
+impl Values {
+    fn of_runs(runs: Vec<(u32, f64)>, error: f64) -> Option<Values> {
+        (!runs.is_empty()).then_some(Values { runs, error, within: None })
+    }
+
+    /// Exact values, by the number of their run; `None` of nothing.
+    pub fn of(runs: &[(u32, f64)]) -> Option<Values> {
+        Values::of_runs(runs.to_vec(), 0.0)
+    }
+
+    /// All there is to say of them; the interval is that of the runs.
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::of(&self.samples(), self.error)
+    }
+
+    /// The value to show, with its interval.
+    pub fn estimate(&self) -> Option<(f64, Option<Interval>)> {
+        let summary = self.summary()?;
+        Some((summary.median, summary.interval.or(self.within)))
+    }
+
+    /// The value to show, for those who need no interval.
+    pub fn median(&self) -> Option<f64> {
+        stats::median(&self.samples())
+    }
+
+    /// Numbers of the runs, and their values.
+    pub fn runs(&self) -> &[(u32, f64)] {
+        &self.runs
+    }
+
+    /// The clock's error.
+    pub fn error(&self) -> f64 {
+        self.error
+    }
+
+    fn samples(&self) -> Vec<f64> {
+        self.runs.iter().map(|(_, value)| *value).collect()
+    }
+
+    /// Values of both in the runs that both have.
+    fn paired_with(&self, other: &Values) -> Vec<(f64, f64)> {
+        let of = |run: u32| other.runs.iter().find(|(number, _)| *number == run).map(|(_, value)| *value);
+        self.runs.iter().filter_map(|(run, value)| Some((*value, of(*run)?))).collect()
+    }
+
+    /// The ratio to an exact figure whose last digit is worth `error`.
+    pub fn against(&self, published: f64, error: f64) -> Option<Ratio> {
+        let Some(within) = self.within else {
+            return Ratio::of_medians(&self.samples(), self.error, &[published], error.max(self.error));
+        };
+        let (value, _) = self.estimate()?;
+        let interval =
+            Interval { low: within.low / (published + error), high: within.high / (published - error) };
+        (published > error).then(|| Ratio { value: value / published, interval: Some(interval) })
+    }
+}
+
+/// The ratio of two sides of one record: run by run where both have a fine value of each run.
+pub fn ratio(a: &Values, b: &Values) -> Option<Ratio> {
+    let pairs = a.paired_with(b);
+    let fine = |side: &Values| side.error == 0.0 && side.within.is_none();
+    match fine(a) && fine(b) && !pairs.is_empty() {
+        true => Ratio::of_pairs(&pairs),
+        false => ratio_apart(a, b),
+    }
+}
+
+/// The ratio of two sides that were measured in turn, run by run, whatever is known from within the runs.
+pub fn paired(a: &Values, b: &Values) -> Option<Ratio> {
+    Ratio::of_pairs(&a.paired_with(b))
+}
+
+/// The ratio of two sides that were not measured in turn; of intervals from within runs, taken at their worst.
+pub fn ratio_apart(a: &Values, b: &Values) -> Option<Ratio> {
+    if a.within.is_none() && b.within.is_none() {
+        return Ratio::of_medians(&a.samples(), a.error, &b.samples(), b.error);
+    }
+    let ((top, above), (bottom, below)) = (a.estimate()?, b.estimate()?);
+    let interval = above.zip(below).map(|(a, b)| Interval { low: a.low / b.high, high: a.high / b.low });
+    (bottom > 0.0).then(|| Ratio { value: top / bottom, interval: interval.filter(|i| i.high.is_finite()) })
+}
+
+/// A record, read by the shape of its study.
+#[derive(Clone, Copy)]
+pub struct Figures<'a> {
+    /// The shape.
+    pub shape: &'a Shape,
+    /// The record.
+    pub record: &'a Record,
+}
+
+impl<'a> Figures<'a> {
+    /// Of a record of the study that has this shape.
+    pub fn new(shape: &'a Shape, record: &'a Record) -> Figures<'a> {
+        Figures { shape, record }
+    }
+
+    /// The leg of a figure.
+    fn leg(&self, key: &FigureKey) -> Option<&'a Leg> {
+        match &key.leg {
+            Some(name) => self.record.leg(name),
+            None => self.record.legs.first(),
+        }
+    }
+
+    /// Every figure of this metric that a leg has: of each phase, and of the whole where there is one.
+    pub fn keys(&self, leg: &Leg, metric: Metric) -> Vec<FigureKey> {
+        let whole = (metric == Metric::Time).then_some(WHOLE);
+        let phases = leg.phases.iter().map(|phase| phase.name.as_str()).chain(whole);
+        phases
+            .map(|phase| FigureKey {
+                leg: (!self.shape.has_rows()).then(|| leg.name.clone()),
+                phase: phase.to_string(),
+                metric,
+            })
+            .collect()
+    }
+
+    /// What the tool or a publication calls the phase of a figure.
+    pub fn title(&self, key: &FigureKey) -> Option<&'a str> {
+        self.leg(key)?.phase(&key.phase)?.title.as_deref()
+    }
+
+    /// What is to be cited of `key`: of a row the time that the tool printed.
+    pub fn cited(&self, key: &FigureKey) -> Option<Values> {
+        let leg = self.leg(key)?;
+        let each = |value: &dyn Fn(&[&Measure]) -> Option<f64>| {
+            let runs = self.measures(leg, &key.phase);
+            let of = |(run, all): &(u32, Vec<&Measure>)| Some((*run, value(all)?));
+            Values::of_runs(runs.iter().filter_map(of).collect(), 0.0)
+        };
+        let count =
+            |of: fn(&Measure) -> u64| each(&|all| Some(all.iter().map(|m| of(m)).sum::<u64>() as f64));
+        let latency = |quantile: Quantile| {
+            each(&|all| Some(all.first()?.latency.as_ref()?.at(quantile) as f64 / 1e6))
+        };
+        match key.metric {
+            Metric::Time => self.time(leg, &key.phase),
+            Metric::Rate => rate(leg, &key.phase),
+            Metric::Ratio => {
+                let baseline = self.record.leg(self.shape.baseline?)?;
+                over(&self.measures(leg, &key.phase), &self.measures(baseline, &key.phase))
+            }
+            Metric::P50 => latency(Quantile::P50),
+            Metric::P95 => latency(Quantile::P95),
+            Metric::P99 => latency(Quantile::P99),
+            Metric::P999 => latency(Quantile::P999),
+            Metric::Max => latency(Quantile::Max),
+            Metric::Operations => {
+                each(&|all| all.iter().map(|m| m.operations).sum::<Option<u64>>().map(|n| n as f64))
+            }
+            Metric::Busy => count(|measure| measure.busy),
+            Metric::BusySurfaced => count(|measure| measure.busy_surfaced),
+            Metric::Failures => count(Measure::failures),
+            Metric::Memory => memory(leg),
+        }
+    }
+
+    /// What resolves `key` best: of a row the observed time, where every run has one, for it is finer than a
+    /// millisecond.
+    pub fn finest(&self, key: &FigureKey) -> Option<Values> {
+        let cited = self.cited(key)?;
+        if key.metric == Metric::Time && cited.error > 0.0 && !key.is_sum() {
+            let observed = self.observed(key)?;
+            if observed.runs.len() == cited.runs.len() {
+                return Some(observed);
+            }
+        }
+        Some(cited)
+    }
+
+    /// The time of a phase by our own clock, ms.
+    pub fn observed(&self, key: &FigureKey) -> Option<Values> {
+        let samples = self.leg(key)?.samples(&key.phase);
+        let of = |sample: &&crate::record::Sample| Some((sample.run, elapsed_ms(&sample.measure)?));
+        Values::of_runs(samples.iter().filter_map(of).collect(), 0.0)
+    }
+
+    /// The time of a phase, or of all of them: as the tool reported it, where it did.
+    fn time(&self, leg: &Leg, phase: &str) -> Option<Values> {
+        if phase == WHOLE && self.shape.has_rows() {
+            let totals = leg.counted_runs().filter_map(|run| Some((run.number, run.total_ms? as f64)));
+            return Values::of_runs(totals.collect(), clock_error_of_sum(leg.phases.len()));
+        }
+        let measures = self.measures(leg, phase);
+        let reported = |(run, all): &(u32, Vec<&Measure>)| Some((*run, all.first()?.reported_ms? as f64));
+        let runs: Vec<(u32, f64)> = measures.iter().filter_map(reported).collect();
+        if !runs.is_empty() {
+            return Values::of_runs(runs, CLOCK_ERROR_MS);
+        }
+        Values::of_runs(measures.iter().filter_map(|(run, all)| Some((*run, sum_ms(all)?))).collect(), 0.0)
+    }
+
+    /// The sum of the times of several rows that the tool reported, run by run.
+    pub fn sum_of_rows(&self, leg: &Leg, rows: &[&str]) -> Option<Values> {
+        let all: Vec<(u32, Vec<&Measure>)> = of_runs(leg, rows);
+        let sum = |(run, all): &(u32, Vec<&Measure>)| {
+            let ms = all.iter().map(|measure| measure.reported_ms).sum::<Option<i64>>()?;
+            Some((*run, ms as f64))
+        };
+        Values::of_runs(all.iter().filter_map(sum).collect(), clock_error_of_sum(rows.len()))
+    }
+
+    /// What each counted run measured in a phase; of the whole, in every phase, where none is missing.
+    fn measures(&self, leg: &'a Leg, phase: &str) -> Vec<(u32, Vec<&'a Measure>)> {
+        match phase {
+            WHOLE => of_runs(leg, self.shape.whole().unwrap_or_default()),
+            phase => of_runs(leg, &[phase]),
+        }
+    }
+
+    /// Why a rate, a time or a latency of `key` says nothing: the server stopped answering writes, so that most
+    /// of the time nothing was done; or the phase was cut short; or statements without an answer could move the
+    /// percentile. Counts say what they say all the same.
+    pub fn spoilt(&self, key: &FigureKey) -> Option<String> {
+        if key.leg.is_none() || matches!(key.kind(), Kind::Count | Kind::Memory) {
+            return None;
+        }
+        let (samples, phase) = (self.leg(key)?.samples(&key.phase), &key.phase);
+        let hits = |spoils: &dyn Fn(&Measure) -> bool| {
+            let hits = samples.iter().filter(|sample| spoils(&sample.measure)).count();
+            (hits > 0).then(|| format!("in {hits} of {} runs", samples.len()))
+        };
+        let wedged = hits(&|measure| measure.health == Some(Health::Wedged))
+            .map(|n| format!("{phase}: the server wedged {n}"));
+        let cut = || {
+            hits(&|measure| measure.cut_short || measure.health == Some(Health::Unknown))
+                .map(|n| format!("{phase}: cut short {n}"))
+        };
+        let unanswered = || {
+            let quantile = quantile(key.metric)?;
+            let moved = |m: &Measure| m.latency.as_ref().is_some_and(|l| l.at_least.contains(&quantile));
+            hits(&moved).map(|n| format!("{phase}: statements without an answer could move it {n}"))
+        };
+        wedged.or_else(cut).or_else(unanswered)
+    }
+}
+
+fn quantile(metric: Metric) -> Option<Quantile> {
+    match metric {
+        Metric::P50 => Some(Quantile::P50),
+        Metric::P95 => Some(Quantile::P95),
+        Metric::P99 => Some(Quantile::P99),
+        Metric::P999 => Some(Quantile::P999),
+        Metric::Max => Some(Quantile::Max),
+        _ => None,
+    }
+}
+
+/// What each counted run that has all of these phases measured in them.
+fn of_runs<'a>(leg: &'a Leg, phases: &[&str]) -> Vec<(u32, Vec<&'a Measure>)> {
+    let columns: Vec<_> = phases.iter().map(|phase| leg.samples(phase)).collect();
+    let of = |run: u32| {
+        let measure = |column: &Vec<&'a crate::record::Sample>| {
+            column.iter().find(|sample| sample.run == run).map(|sample| &sample.measure)
+        };
+        Some((run, columns.iter().map(measure).collect::<Option<Vec<&Measure>>>()?))
+    };
+    leg.counted().into_iter().filter_map(of).filter(|(_, measures)| !measures.is_empty()).collect()
+}
+
+/// In ms, to the nanosecond.
+fn elapsed_ms(measure: &Measure) -> Option<f64> {
+    Some(measure.elapsed_ns? as f64 / 1e6)
+}
+
+fn sum_ms(measures: &[&Measure]) -> Option<f64> {
+    let ns = measures.iter().map(|measure| measure.elapsed_ns).sum::<Option<u64>>()?;
+    Some(ns as f64 / 1e6)
+}
+
+/// Time over time, in the runs that both sides have.
+fn over(side: &[(u32, Vec<&Measure>)], baseline: &[(u32, Vec<&Measure>)]) -> Option<Values> {
+    let of = |run: u32| baseline.iter().find(|(number, _)| *number == run).and_then(|(_, all)| sum_ms(all));
+    let ratio = |(run, all): &(u32, Vec<&Measure>)| Some((*run, sum_ms(all)? / of(*run)?));
+    Values::of_runs(side.iter().filter_map(ratio).filter(|(_, ratio)| ratio.is_finite()).collect(), 0.0)
+}
+
+/// With enough runs each gives one value. With fewer, the interval comes from the slices of the phase.
+fn rate(leg: &Leg, phase: &str) -> Option<Values> {
+    let samples = leg.samples(phase);
+    let runs = samples.iter().filter_map(|sample| Some((sample.run, sample.measure.rate()?)));
+    let values = Values::of_runs(runs.collect(), 0.0)?;
+    if samples.len() >= bootstrap::FEWEST_SAMPLES {
+        return Some(values);
+    }
+    let slices: Vec<(f64, f64)> =
+        samples.iter().flat_map(|sample| sample.measure.slices_in_seconds()).collect();
+    Some(Values { within: bootstrap::of_rate(&slices), ..values })
+}
+
+/// In units of 10^6 bytes.
+fn memory(leg: &Leg) -> Option<Values> {
+    let peak = |run: &Run| Some((run.number, run.resources?.peak_memory_bytes? as f64 / 1e6));
+    Values::of_runs(leg.counted_runs().filter_map(peak).collect(), 0.0)
+}

@@ -1,0 +1,36 @@
+//! The user's folders, by the XDG rules.
+
+use crate::machine::disk;
+use anyhow::{Context, Result, bail};
+use etcetera::BaseStrategy;
+use nix::unistd::{AccessFlags, access};
+use std::path::{Path, PathBuf};
+
+fn strategy() -> Result<impl BaseStrategy> {
+    etcetera::base_strategy::Xdg::new()
+        .context("no home folder; set HOME, or XDG_STATE_HOME and XDG_CACHE_HOME")
+}
+
+/// Where records go unless told otherwise.
+pub fn records() -> Result<PathBuf> {
+    let strategy = strategy()?;
+    let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
+    Ok(state.join("repro").join("records"))
+}
+
+/// Where executables are unpacked.
+pub fn cache() -> Result<PathBuf> {
+    Ok(strategy()?.cache_dir().join("repro"))
+}
+
+/// The folder for databases: the named one, or where SQLite puts temporary files.
+///
+/// # Errors
+/// That it is none, or not to be written to.
+pub fn for_databases(named: Option<&Path>) -> Result<PathBuf> {
+    let folder = named.map_or_else(|| disk::sqlite_temporary_directory(None), Path::to_path_buf);
+    if !folder.is_dir() || access(&folder, AccessFlags::W_OK).is_err() {
+        bail!("{}: no such folder, or no permission to write there; choose one with --dir", folder.display());
+    }
+    Ok(folder)
+}

@@ -1,0 +1,305 @@
+//! Latencies and slices of a phase.
+
+use super::engine::SqlError;
+use super::hrana::Failure;
+use crate::record::{Latency, Measure, Quantile};
+use base64::Engine as _;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use nix::time::ClockId;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::time::{Duration, Instant};
+
+/// A counted phase is cut into this many slices of equal work, a timed one into as many of equal time.
+const SLICES: u64 = 20;
+
+/// Why an operation failed.
+pub trait Fault: Display {
+    /// Whether another connection was writing.
+    fn is_busy(&self) -> bool;
+}
+
+impl Fault for SqlError {
+    fn is_busy(&self) -> bool {
+        SqlError::is_busy(self)
+    }
+}
+
+impl Fault for Failure {
+    fn is_busy(&self) -> bool {
+        Failure::is_busy(self)
+    }
+}
+
+/// Measures the operations of one thread.
+pub struct Meter {
+    /// Four significant digits: within 1 µs up to 10 ms. Anything above an hour counts as an hour.
+    histogram: Histogram<u32>,
+    operations: u64,
+    errors: BTreeMap<String, u64>,
+    busy: u64,
+    started: Instant,
+    /// The end of the last operation.
+    last: Instant,
+    /// The time of all operations, without what happens between them.
+    own: Duration,
+    cut: Cut,
+    attempts: u64,
+    /// Operations that succeeded, and time in ns, of each slice.
+    slices: Vec<(u64, u64)>,
+    slice_started: Instant,
+    slice_operations: u64,
+}
+
+/// Where slices end.
+#[derive(Clone, Copy)]
+enum Cut {
+    /// After so many attempts.
+    Every(u64),
+    /// At multiples of this many ns since the start, the same for every thread.
+    After(u64),
+}
+
+impl Meter {
+    /// Of a phase of `operations` operations.
+    pub fn counted(operations: u64) -> Meter {
+        Meter::new(Cut::Every((operations / SLICES).max(1)), Vec::new())
+    }
+
+    /// Of a phase of this length.
+    pub fn timed(length: Duration) -> Meter {
+        let slot = (length.as_nanos() as u64 / SLICES).max(1);
+        Meter::new(Cut::After(slot), vec![(0, slot); SLICES as usize])
+    }
+
+    fn new(cut: Cut, slices: Vec<(u64, u64)>) -> Meter {
+        // To make it takes longer than many a phase.
+        let histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 4).expect("the bounds are constant");
+        let now = Instant::now();
+        Meter {
+            histogram,
+            operations: 0,
+            errors: BTreeMap::new(),
+            busy: 0,
+            started: now,
+            last: now,
+            own: Duration::ZERO,
+            cut,
+            attempts: 0,
+            slices,
+            slice_started: now,
+            slice_operations: 0,
+        }
+    }
+
+    /// Runs and times one operation; whether it succeeded.
+    #[inline]
+    pub fn time<E: Fault>(&mut self, operation: impl FnOnce() -> Result<(), E>) -> bool {
+        let before = Instant::now();
+        let result = operation();
+        self.last = Instant::now();
+        let took = self.last - before;
+        self.own += took;
+        self.histogram.saturating_record(took.as_nanos() as u64);
+        self.attempts += 1;
+        let succeeded = result.is_ok();
+        if let Err(error) = result {
+            self.failed(&error);
+        }
+        self.operations += u64::from(succeeded);
+        match self.cut {
+            Cut::Every(count) => {
+                self.slice_operations += u64::from(succeeded);
+                if self.attempts.is_multiple_of(count) {
+                    self.slices
+                        .push((self.slice_operations, (self.last - self.slice_started).as_nanos() as u64));
+                    self.slice_operations = 0;
+                    self.slice_started = self.last;
+                }
+            }
+            Cut::After(slot) => {
+                let index = (self.last - self.started).as_nanos() as u64 / slot;
+                let end = self.slices.len() - 1;
+                self.slices[(index as usize).min(end)].0 += u64::from(succeeded);
+            }
+        }
+        succeeded
+    }
+
+    #[cold]
+    fn failed(&mut self, error: &impl Fault) {
+        self.busy += u64::from(error.is_busy());
+        *self.errors.entry(error.to_string()).or_default() += 1;
+    }
+
+    /// Since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// What one thread measured.
+    pub fn finish(self) -> Measure {
+        Meter::merge(vec![self])
+    }
+
+    /// What several threads measured together, slice by slice: their operations add up.
+    pub fn merge(meters: Vec<Meter>) -> Measure {
+        let elapsed = meters.iter().map(|meter| meter.last - meter.started).max().unwrap_or_default();
+        let mut meters = meters.into_iter();
+        let Some(mut all) = meters.next() else { return Measure::default() };
+        for meter in meters {
+            // Both have the same bounds, so that this can't fail.
+            let _ = all.histogram.add(&meter.histogram);
+            all.operations += meter.operations;
+            all.busy += meter.busy;
+            for (message, count) in meter.errors {
+                *all.errors.entry(message).or_default() += count;
+            }
+            for (slice, other) in all.slices.iter_mut().zip(&meter.slices) {
+                slice.0 += other.0;
+            }
+        }
+        Measure {
+            operations: Some(all.operations),
+            elapsed_ns: Some(elapsed.as_nanos() as u64),
+            latency: Some(latency(&all.histogram, 0)),
+            slices: all.slices,
+            errors: all.errors,
+            busy: all.busy,
+            // Nothing is repeated here, so that each BUSY is a failure.
+            busy_surfaced: all.busy,
+            ..Measure::default()
+        }
+    }
+
+    /// What several threads measured together, by the time of the operations alone; and what the loop around them
+    /// took, ns an operation. A rate is then that of the engine, and not of the making of its arguments.
+    pub fn merge_operations(meters: Vec<Meter>) -> (Measure, Option<f64>) {
+        let rate = |meter: &Meter| {
+            (meter.own > Duration::ZERO).then(|| meter.attempts as f64 / meter.own.as_secs_f64())
+        };
+        let together: Option<f64> = meters.iter().map(rate).sum();
+        let attempts: u64 = meters.iter().map(|meter| meter.attempts).sum();
+        let (wall, own): (Duration, Duration) = meters
+            .iter()
+            .map(|meter| (meter.last - meter.started, meter.own))
+            .fold((Duration::ZERO, Duration::ZERO), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let share = own.as_secs_f64() / wall.as_secs_f64().max(1e-9);
+        let mut measure = Meter::merge(meters);
+        if let Some(rate) = together.filter(|rate| *rate > 0.0) {
+            measure.elapsed_ns = Some((attempts as f64 * 1e9 / rate) as u64);
+            measure.slices.iter_mut().for_each(|slice| slice.1 = (slice.1 as f64 * share) as u64);
+        }
+        let loop_ns = (attempts > 0).then(|| wall.saturating_sub(own).as_nanos() as f64 / attempts as f64);
+        (measure, loop_ns)
+    }
+}
+
+/// Percentiles of a histogram, and the histogram. `missing` operations have no latency, because no answer came: a
+/// percentile that they could move, were they slower than all others, is a lower bound.
+pub fn latency(histogram: &Histogram<u32>, missing: u64) -> Latency {
+    let known = histogram.len();
+    let moved = |quantile: &Quantile| {
+        let all = quantile.fraction() * (known + missing) as f64 / known.max(1) as f64;
+        let then = if all > 1.0 { None } else { Some(histogram.value_at_quantile(all)) };
+        missing > 0 && then != Some(histogram.value_at_quantile(quantile.fraction()))
+    };
+    let mut bytes = Vec::new();
+    // Writing to memory can't fail; should it ever, the percentiles stand all the same.
+    let _ = V2DeflateSerializer::new().serialize(histogram, &mut bytes);
+    Latency {
+        p50_ns: histogram.value_at_quantile(0.5),
+        p95_ns: histogram.value_at_quantile(0.95),
+        p99_ns: histogram.value_at_quantile(0.99),
+        p999_ns: histogram.value_at_quantile(0.999),
+        max_ns: histogram.max(),
+        at_least: Quantile::ALL.into_iter().filter(moved).collect(),
+        histogram: base64::engine::general_purpose::STANDARD.encode(bytes),
+    }
+}
+
+/// CPU time of this thread up to now; what `getrusage` says lags by up to a tick of the scheduler.
+pub fn thread_cpu_ns() -> Option<u64> {
+    let time = ClockId::CLOCK_THREAD_CPUTIME_ID.now().ok()?;
+    Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_slices_and_errors_are_counted() {
+        let mut meter = Meter::counted(40);
+        for _ in 0..40 {
+            assert!(meter.time(|| Ok::<(), SqlError>(())));
+        }
+        let busy = || Err(SqlError { code: 5, message: "database is locked".into() });
+        assert!(!meter.time(busy));
+        let measure = meter.finish();
+        assert_eq!((measure.operations, measure.slices.len(), measure.busy), (Some(40), 20, 1));
+        assert_eq!(measure.errors.values().sum::<u64>(), 1);
+        assert!(measure.slices.iter().all(|slice| slice.0 == 2));
+        let latency = measure.latency.unwrap();
+        assert!(latency.max_ns >= latency.p50_ns && latency.at_least.is_empty());
+    }
+
+    #[test]
+    fn what_it_needs_itself_is_not_counted() {
+        let pause = Duration::from_micros(100);
+        let own = || {
+            let mut meter = Meter::counted(1);
+            meter.time(|| {
+                std::thread::sleep(pause);
+                Ok::<(), SqlError>(())
+            });
+            let measure = meter.finish();
+            measure.elapsed_ns.unwrap().saturating_sub(measure.latency.unwrap().max_ns)
+        };
+        let least = (0..20).map(|_| own()).min().unwrap();
+        assert!(least < pause.as_nanos() as u64, "{least} ns before the operation");
+    }
+
+    #[test]
+    fn threads_add_up() {
+        let meter = || {
+            let mut meter = Meter::timed(Duration::from_secs(3600));
+            (0..20).for_each(|_| {
+                meter.time(|| Ok::<(), SqlError>(()));
+            });
+            meter
+        };
+        let measure = Meter::merge(vec![meter(), meter(), meter()]);
+        assert_eq!(
+            (measure.operations, measure.slices.len(), measure.slices[0]),
+            (Some(60), 20, (60, 180_000_000_000))
+        );
+    }
+
+    #[test]
+    fn the_loop_around_the_operations_is_not_theirs() {
+        let mut meter = Meter::counted(20);
+        for _ in 0..20 {
+            std::thread::sleep(Duration::from_millis(2));
+            meter.time(|| Ok::<(), SqlError>(std::thread::sleep(Duration::from_micros(200))));
+        }
+        let (measure, loop_ns) = Meter::merge_operations(vec![meter]);
+        let (own, slices) = (measure.elapsed_ns.unwrap(), measure.slices.iter().map(|s| s.1).sum::<u64>());
+        assert!(own >= 20 * 200_000 && loop_ns.unwrap() >= 1_900_000.0, "{own} {loop_ns:?}");
+        assert!(own < 20 * 2_200_000 && slices.abs_diff(own) < own / 10, "{slices} for {own}");
+    }
+
+    #[test]
+    fn what_has_no_latency_makes_percentiles_lower_bounds() {
+        let mut histogram = Histogram::new_with_bounds(1, 1_000_000, 4).unwrap();
+        (1..=1000).for_each(|value| histogram.record(value).unwrap());
+        let bounds = |missing| latency(&histogram, missing).at_least.into_iter().collect::<Vec<_>>();
+        assert_eq!(bounds(0), []);
+        assert_eq!(bounds(1), [Quantile::P99, Quantile::P999, Quantile::Max]);
+        assert_eq!(bounds(1000), Quantile::ALL);
+        histogram.clear();
+        histogram.record_n(7, 1000).unwrap();
+        assert_eq!(latency(&histogram, 5).at_least.into_iter().collect::<Vec<_>>(), [Quantile::P999, Quantile::Max]);
+    }
+}

@@ -1,0 +1,14 @@
+//! What studies measure with, and what knows no study: processes, servers, engines, clocks and private folders.
+
+pub mod build;
+pub mod cgroup;
+pub mod engine;
+pub mod folders;
+pub mod hrana;
+pub mod meter;
+pub mod page_cache;
+pub mod proc;
+pub mod process;
+pub mod scratch;
+pub mod sql;
+pub mod sqld;

@@ -1,0 +1,156 @@
+//! Folders of our own: for the time of a measurement, and for programs that are run.
+
+use super::proc;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Names of folders that go with their measurement begin so, and go on with the number of the process.
+const PASSING: &str = "repro-scratch-";
+/// Names of folders that stay.
+const KEPT: &str = "repro-kept-";
+/// Stands in each folder that is to go, so that a folder of that name which is not ours is never removed.
+const MARK: &str = "made-by-repro";
+
+/// A folder that only its owner can look into. It goes, with everything in it, when the value is dropped, unless it is
+/// to stay.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    keep: bool,
+}
+
+impl Scratch {
+    /// A new folder in `parent`, for something that `label` names; those that ended processes have left there are
+    /// removed first.
+    ///
+    /// # Errors
+    /// A parent that is not there, or can't be written to.
+    pub fn new(parent: &Path, label: &str, keep: bool) -> Result<Scratch> {
+        // A process that works elsewhere must find it, too.
+        let parent = parent.canonicalize().with_context(|| parent.display().to_string())?;
+        remove_stale(&parent);
+        let prefix = if keep { KEPT } else { PASSING };
+        for number in 1.. {
+            let path = parent.join(format!("{prefix}{}-{label}-{number}", std::process::id()));
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(error).with_context(|| format!("{}: can't make this folder", path.display()));
+                }
+                Ok(()) => {
+                    let scratch = Scratch { path, keep };
+                    if !keep {
+                        fs::write(scratch.path.join(MARK), "")
+                            .with_context(|| scratch.path.display().to_string())?;
+                    }
+                    return Ok(scratch);
+                }
+            }
+        }
+        unreachable!("there are more numbers than folders")
+    }
+
+    /// A folder that was kept, to be used again; it stays.
+    pub fn again(path: &Path) -> Scratch {
+        Scratch { path: path.to_path_buf(), keep: true }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        match self.keep {
+            true => eprintln!("kept: {}", self.path.display()),
+            false => {
+                let _ = fs::remove_dir_all(&self.path);
+            }
+        }
+    }
+}
+
+/// Removes what processes that were ended by force have left in `parent`.
+pub fn remove_stale(parent: &Path) {
+    let user = nix::unistd::geteuid().as_raw();
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let maker = name.strip_prefix(PASSING).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        let gone = maker.is_some_and(|process| !proc::is_running(process));
+        // Of the entry itself: a link is not a folder of ours, whatever it points to.
+        let ours = entry.metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == user);
+        if gone && ours && entry.path().join(MARK).is_file() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// A folder below `cache` that belongs to the user, and that nobody else may write to.
+///
+/// # Errors
+/// When it can't be made so.
+pub fn private_folder(cache: &Path, name: &str) -> Result<PathBuf> {
+    let folder = cache.join(name);
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
+        .with_context(|| format!("{}: can't make this folder", folder.display()))?;
+    let facts = fs::symlink_metadata(&folder).with_context(|| folder.display().to_string())?;
+    let own = facts.is_dir() && facts.uid() == nix::unistd::geteuid().as_raw() && facts.mode() & 0o022 == 0;
+    if !own {
+        bail!("{}: other users can write there, so no program is run from it; remove it", folder.display());
+    }
+    Ok(folder)
+}
+
+/// Writes a program that only its owner can run; whoever looks sees all of it or nothing.
+///
+/// # Errors
+/// Those of the filesystem.
+pub fn write_program(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let unfinished = path.with_extension(std::process::id().to_string());
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o700).open(&unfinished)?;
+    let written = file.write_all(bytes);
+    drop(file);
+    written.and_then(|()| fs::rename(&unfinished, path)).inspect_err(|_| {
+        let _ = fs::remove_file(&unfinished);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_and_takes_stale_ones_along() {
+        let parent = tempfile::tempdir().unwrap();
+        let stale = parent.path().join(format!("{PASSING}999999999-a-1"));
+        let foreign = parent.path().join(format!("{PASSING}999999999-a-2"));
+        for folder in [&stale, &foreign] {
+            fs::create_dir(folder).unwrap();
+        }
+        fs::write(stale.join(MARK), "").unwrap();
+        let scratch = Scratch::new(parent.path(), "a", false).unwrap();
+        let path = scratch.path().to_path_buf();
+        assert!(path.is_dir() && !stale.exists() && foreign.exists());
+        drop(scratch);
+        assert!(!path.exists());
+        let kept = Scratch::new(parent.path(), "a", true).unwrap().path().to_path_buf();
+        assert!(kept.is_dir() && !kept.join(MARK).exists(), "kept, also when we have ended");
+    }
+
+    #[test]
+    fn a_program_is_whole_and_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tool");
+        write_program(&path, b"#!/bin/sh\n").unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

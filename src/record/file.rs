@@ -1,0 +1,81 @@
+//! A record as a file: JSON, one object, `schema` first.
+
+use super::Record;
+use schemars::{JsonSchema, Schema as JsonType, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// The version of the format that this program writes, and the only one that it reads.
+pub const SCHEMA: u64 = 2;
+
+/// Stands in a record for [`SCHEMA`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Schema;
+
+impl Serialize for Schema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(SCHEMA)
+    }
+}
+
+impl<'de> Deserialize<'de> for Schema {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u64::deserialize(deserializer)? {
+            SCHEMA => Ok(Schema),
+            other => Err(serde::de::Error::custom(format!("schema {other}, where {SCHEMA} is read"))),
+        }
+    }
+}
+
+impl JsonSchema for Schema {
+    fn schema_name() -> Cow<'static, str> {
+        "Schema".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> JsonType {
+        json_schema!({ "type": "integer", "const": SCHEMA })
+    }
+}
+
+/// The text of a record file.
+///
+/// # Errors
+/// None that a record can cause; serde_json's are passed on.
+pub fn write(record: &Record) -> serde_json::Result<String> {
+    let mut text = serde_json::to_string_pretty(record)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// Reads a record file.
+///
+/// # Errors
+/// What is wrong with it, and where; of another version, what to do.
+pub fn read(text: &str) -> Result<Record, String> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        schema: u64,
+    }
+    let versioned: Versioned =
+        serde_json::from_str(text).map_err(|error| format!("not a record of repro: {error}"))?;
+    match versioned.schema {
+        newer if newer > SCHEMA => Err(format!(
+            "written by a newer repro (schema {newer}); this one reads schema {SCHEMA}: update repro"
+        )),
+        older if older < SCHEMA => Err(format!(
+            "written by an older repro (schema {older}); this one reads schema {SCHEMA}: measure again, or read it \
+             with the version that wrote it"
+        )),
+        _ => {
+            let record: Record =
+                serde_json::from_str(text).map_err(|error| format!("not a valid record: {error}"))?;
+            record.check().map(|()| record)
+        }
+    }
+}
+
+/// The JSON schema of a record file.
+pub fn json_schema() -> Value {
+    schemars::schema_for!(Record).to_value()
+}

@@ -1,0 +1,344 @@
+//! The parameters of both studies, and the plan they come to.
+
+use super::{MILLION_PHASE, Mix};
+use crate::study::options::ServerArgs;
+use crate::study::{Scale, parse};
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+/// The options of `repro run sweep`.
+#[derive(Args, Clone)]
+pub struct SweepOptions {
+    /// What is done.
+    #[command(flatten)]
+    pub parameters: SweepParameters,
+
+    /// Run all levels N times, each time on a new server, and tell how often it wedges
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Plan")]
+    pub repeat: Option<u32>,
+
+    /// The server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// The options of `repro run million`.
+#[derive(Args, Clone)]
+pub struct MillionOptions {
+    /// What is done.
+    #[command(flatten)]
+    pub parameters: MillionParameters,
+
+    /// The server.
+    #[command(flatten)]
+    pub server: ServerArgs,
+
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// Limits of server and clients together.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Machine")]
+pub struct LimitArgs {
+    /// How many CPUs server and clients may use together, such as 1 or 0.5
+    #[arg(long, value_name = "N", value_parser = cpus)]
+    pub cpus: Option<f64>,
+
+    /// Memory for server and clients together, page cache included, such as 969MiB
+    #[arg(long, value_name = "BYTES", value_parser = memory)]
+    pub memory_limit: Option<u64>,
+
+    /// For how long the server is watched after each level, with nobody connected
+    #[arg(long, value_name = "SECONDS", value_parser = parse::positive_seconds, default_value = "10")]
+    pub idle: f64,
+}
+
+impl Default for LimitArgs {
+    fn default() -> Self {
+        LimitArgs { cpus: None, memory_limit: None, idle: 10.0 }
+    }
+}
+
+fn cpus(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(cpus) if (0.05..=1024.0).contains(&cpus) => Ok(cpus),
+        _ => Err("expected a number of CPUs, from 0.05".to_string()),
+    }
+}
+
+/// How a client uses streams, which are connections to SQLite inside the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Streams {
+    /// A new one for each statement, as the published client does
+    #[default]
+    PerStatement,
+    /// One for all statements of a client
+    Held,
+}
+
+impl Streams {
+    /// Both.
+    pub const ALL: [Streams; 2] = [Streams::PerStatement, Streams::Held];
+
+    /// Name of the leg in records and references.
+    pub fn leg(self) -> &'static str {
+        match self {
+            Streams::PerStatement => "sqld",
+            Streams::Held => "sqld-held",
+        }
+    }
+}
+
+/// What is done in a sweep.
+#[derive(Clone, Debug, PartialEq, Args, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[command(next_help_heading = "Workload")]
+pub struct SweepParameters {
+    /// Numbers of clients, one level after the other
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,4,8,16,32,64", value_parser = clap::value_parser!(u32).range(1..=MOST_CLIENTS as i64))]
+    pub clients: Vec<u32>,
+
+    /// Length of each level
+    #[arg(long, default_value_t = 35, value_parser = clap::value_parser!(u64).range(1..=7200))]
+    pub seconds: u64,
+
+    /// write-heavy (30 % writes), read-heavy (20 %), or shares such as insert=18,update=12,point=35,range=20,top=15
+    #[arg(long, default_value_t = Mix::WRITE_HEAVY)]
+    pub mix: Mix,
+
+    /// How a client uses streams
+    #[arg(long, value_enum, default_value_t)]
+    pub stream: Streams,
+
+    /// Seed of rows, keys and kinds
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Rows before the first level
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1000..=10_000_000))]
+    pub rows: u64,
+
+    /// A new server and database for each level
+    #[arg(long)]
+    #[serde(skip_serializing_if = "is_false")]
+    pub fresh_server: bool,
+
+    /// Statements a second, due on a schedule and timed from when they were due; without it each client sends one
+    /// after the other
+    #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+}
+
+/// What is done in the million.
+#[derive(Clone, Debug, PartialEq, Args, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[command(next_help_heading = "Workload")]
+pub struct MillionParameters {
+    /// Clients
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=MOST_CLIENTS as i64))]
+    pub clients: u32,
+
+    /// Statements in all, and exactly so many
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
+    pub statements: u64,
+
+    /// write-heavy (30 % writes), read-heavy (20 %), or shares such as insert=12,update=8,point=35,range=25,top=20
+    #[arg(long, default_value_t = Mix::READ_HEAVY)]
+    pub mix: Mix,
+
+    /// How a client uses streams
+    #[arg(long, value_enum, default_value_t)]
+    pub stream: Streams,
+
+    /// Seed of rows, keys and kinds
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Rows before the first statement
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1000..=10_000_000))]
+    pub rows: u64,
+
+    /// Statements a second, due on a schedule and timed from when they were due; without it each client sends one
+    /// after the other
+    #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+
+    /// Shrink the statements and the rows
+    #[arg(long, value_name = "1/N", default_value_t)]
+    pub scale: Scale,
+}
+
+/// More would meet sqld's limit of 128 streams, of which some are for those that watch.
+const MOST_CLIENTS: u32 = 120;
+
+impl Default for SweepParameters {
+    fn default() -> Self {
+        SweepParameters {
+            clients: vec![1, 4, 8, 16, 32, 64],
+            seconds: 35,
+            mix: Mix::WRITE_HEAVY,
+            stream: Streams::default(),
+            seed: 1,
+            rows: 100_000,
+            fresh_server: false,
+            rate: None,
+        }
+    }
+}
+
+impl Default for MillionParameters {
+    fn default() -> Self {
+        MillionParameters {
+            clients: 4,
+            statements: 1_000_000,
+            mix: Mix::READ_HEAVY,
+            stream: Streams::default(),
+            seed: 1,
+            rows: 100_000,
+            rate: None,
+            scale: Scale::default(),
+        }
+    }
+}
+
+/// When a level ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// After so many seconds.
+    Seconds(u64),
+    /// After so many statements.
+    Statements(u64),
+}
+
+/// One level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// Name of the phase.
+    pub phase: String,
+    /// Clients.
+    pub clients: u32,
+    /// When it ends.
+    pub until: Until,
+}
+
+/// What is to be done, level by level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// In order.
+    pub levels: Vec<Level>,
+    /// Kinds of statements.
+    pub mix: Mix,
+    /// How a client uses streams.
+    pub streams: Streams,
+    /// Seed.
+    pub seed: u64,
+    /// Rows before the first level.
+    pub rows: u64,
+    /// A new server for each level.
+    pub fresh_server: bool,
+    /// Statements a second that are due.
+    pub rate: Option<f64>,
+}
+
+impl SweepParameters {
+    /// Level by level.
+    pub fn plan(&self) -> Plan {
+        let level = |clients: &u32| Level {
+            phase: format!("clients-{clients}"),
+            clients: *clients,
+            until: Until::Seconds(self.seconds),
+        };
+        Plan {
+            levels: self.clients.iter().map(level).collect(),
+            mix: self.mix,
+            streams: self.stream,
+            seed: self.seed,
+            rows: self.rows,
+            fresh_server: self.fresh_server,
+            rate: self.rate,
+        }
+    }
+
+    /// Checks what a file may say otherwise than the command line can.
+    ///
+    /// # Errors
+    /// The parameter, and the values that it may have.
+    pub fn check(&self) -> Result<(), String> {
+        if self.clients.is_empty() || self.clients.iter().any(|n| !(1..=MOST_CLIENTS).contains(n)) {
+            return Err(format!("clients: expected numbers from 1 to {MOST_CLIENTS}"));
+        }
+        let mut once = self.clients.clone();
+        once.sort_unstable();
+        once.dedup();
+        if once.len() < self.clients.len() {
+            return Err("clients: a number is there twice".to_string());
+        }
+        parse::within("seconds", self.seconds, 1, 7200)?;
+        parse::within("rows", self.rows, 1000, 10_000_000)?;
+        check_rate(self.rate)
+    }
+}
+
+impl MillionParameters {
+    /// The only level.
+    pub fn plan(&self) -> Plan {
+        let level = Level {
+            phase: MILLION_PHASE.to_string(),
+            clients: self.clients,
+            until: Until::Statements(self.scale.of(self.statements)),
+        };
+        Plan {
+            levels: vec![level],
+            mix: self.mix,
+            streams: self.stream,
+            seed: self.seed,
+            rows: self.scale.of(self.rows).max(1000),
+            fresh_server: true,
+            rate: self.rate,
+        }
+    }
+
+    /// Checks what a file may say otherwise than the command line can.
+    ///
+    /// # Errors
+    /// The parameter, and the values that it may have.
+    pub fn check(&self) -> Result<(), String> {
+        parse::within("clients", u64::from(self.clients), 1, u64::from(MOST_CLIENTS))?;
+        parse::within("statements", self.statements, 100, 20_000_000)?;
+        parse::within("rows", self.rows, 1000, 10_000_000)?;
+        check_rate(self.rate)
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().unwrap_or(f64::NAN);
+    check_rate(Some(rate)).map(|()| rate)
+}
+
+fn check_rate(rate: Option<f64>) -> Result<(), String> {
+    match rate.is_none_or(|rate| (0.1..=1e6).contains(&rate)) {
+        true => Ok(()),
+        false => Err("rate: expected statements a second, from 0.1 to 1000000".to_string()),
+    }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn memory(text: &str) -> Result<u64, String> {
+    match parse::bytes(text)? {
+        bytes if bytes >= 64 << 20 => Ok(bytes),
+        _ => Err("at least 64 MiB".to_string()),
+    }
+}

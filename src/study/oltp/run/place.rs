@@ -1,0 +1,56 @@
+//! Where the database of a run lies, and what it is.
+
+use crate::instrument::scratch::Scratch;
+use crate::record::store;
+use crate::study::oltp::args::{Identity, LegPlan};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+
+/// The folder of one run's database; removed with everything in it, unless it is to stay.
+pub struct Place(Scratch);
+
+/// Says in a folder what its database is.
+const IDENTITY: &str = "oltp.json";
+
+impl Place {
+    /// A new folder.
+    ///
+    /// # Errors
+    /// A parent that can't be written to.
+    pub fn new(parent: &Path, plan: &LegPlan, keep: bool) -> Result<Place> {
+        Scratch::new(parent, plan.leg.name(), keep).map(Place)
+    }
+
+    /// Says what the database is, now that every row is in it.
+    ///
+    /// # Errors
+    /// Those of the filesystem.
+    pub fn mark(&self, plan: &LegPlan) -> Result<()> {
+        let identity = serde_json::to_string_pretty(&plan.identity())?;
+        std::fs::write(self.0.path().join(IDENTITY), identity)
+            .with_context(|| self.0.path().display().to_string())
+    }
+
+    /// A folder that has stayed, if its database is the one that is needed.
+    ///
+    /// # Errors
+    /// A folder without such a database.
+    pub fn again(folder: &Path, plan: &LegPlan) -> Result<Place> {
+        let path = folder.join(IDENTITY);
+        let text = store::read_text(&path, 4096).context("--reuse takes a folder that --keep left")?;
+        let found: Identity = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+        if found != plan.identity() {
+            bail!(
+                "--reuse {}: the database is another: {found:?}, needed {:?}",
+                folder.display(),
+                plan.identity()
+            );
+        }
+        Ok(Place(Scratch::again(folder)))
+    }
+
+    /// The database in it.
+    pub fn database(&self) -> PathBuf {
+        self.0.path().join("oltp.db")
+    }
+}

@@ -1,0 +1,108 @@
+//! Values on the command line that more than one study takes.
+
+/// A page size: a power of two from 512 to 65536.
+///
+/// # Errors
+/// What was expected.
+pub fn page_size(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(n) if n.is_power_of_two() && (512..=65_536).contains(&n) => Ok(n),
+        _ => Err("expected a power of two from 512 to 65536".to_string()),
+    }
+}
+
+/// A number of bytes: `1000000`, `256MiB`, `3.7GiB`.
+///
+/// # Errors
+/// What was expected.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor: u64 = match &text[digits.len()..] {
+        "" => 1,
+        "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        unit => return Err(format!("unknown unit `{unit}`; use KB, MB, GB, KiB, MiB or GiB")),
+    };
+    let fault = || "expected a number of bytes, with a unit or without, such as 256MiB".to_string();
+    if let Ok(number) = digits.parse::<u64>() {
+        return number
+            .checked_mul(factor)
+            .filter(|&n| n <= 1 << 50)
+            .ok_or_else(|| "at most 1 PiB".to_string());
+    }
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number: f64 = digits.parse().ok().filter(|_| plain).ok_or_else(fault)?;
+    let total = number * factor as f64;
+    if total <= (1_u64 << 50) as f64 { Ok(total as u64) } else { Err("at most 1 PiB".to_string()) }
+}
+
+/// A fraction, from `1%` or `1`.
+///
+/// # Errors
+/// What was expected.
+pub fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 100.0 => Ok(value / 100.0),
+        _ => Err("expected a percentage above 0 and up to 100, such as 1%".to_string()),
+    }
+}
+
+/// Seconds, 0 or more.
+///
+/// # Errors
+/// What was expected.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..=1e7).contains(&value) => Ok(value),
+        _ => Err("expected seconds, 0 or more".to_string()),
+    }
+}
+
+/// Seconds, more than 0.
+///
+/// # Errors
+/// What was expected.
+pub fn positive_seconds(text: &str) -> Result<f64, String> {
+    match seconds(text) {
+        Ok(value) if value > 0.0 => Ok(value),
+        _ => Err("expected seconds, more than 0".to_string()),
+    }
+}
+
+/// Checks a number that a file may hold otherwise than the command line can.
+///
+/// # Errors
+/// The name, the value, and the values that it may have.
+pub fn within(name: &str, value: u64, low: u64, high: u64) -> Result<(), String> {
+    match (low..=high).contains(&value) {
+        true => Ok(()),
+        false => Err(format!("{name} = {value}: expected {low} to {high}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn byte_counts() {
+        assert_eq!(bytes("256MiB"), Ok(268_435_456));
+        assert_eq!(bytes("3.7GiB"), Ok(3_972_844_748));
+        assert_eq!(bytes("1000"), Ok(1000));
+        for bad in ["", "x", "-1", "1x", "1e5", "NaN", "inf", "99999999999999999999GiB", "2000000GiB"] {
+            assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn page_sizes() {
+        assert_eq!(page_size("8192"), Ok(8192));
+        for bad in ["0", "1000", "131072", "x"] {
+            assert!(page_size(bad).is_err(), "{bad}");
+        }
+    }
+}

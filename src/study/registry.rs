@@ -1,0 +1,41 @@
+//! Every study that exists, a line each.
+
+use super::{Study, clients, oltp, serverless, speedtest1};
+use crate::figure::Shape;
+
+/// In the order in which they are listed.
+pub const STUDIES: &[&dyn Study] = &[
+    &speedtest1::Speedtest1,
+    &oltp::Oltp,
+    &serverless::Serverless,
+    &clients::Sweep,
+    &clients::Million,
+];
+
+/// The study that runs when none is named.
+pub const DEFAULT: &dyn Study = &speedtest1::Speedtest1;
+
+/// The study of this name.
+pub fn named(name: &str) -> Option<&'static dyn Study> {
+    STUDIES.iter().copied().find(|study| study.shape().name == name)
+}
+
+/// The shape of the study of this name.
+pub fn shape_of(name: &str) -> Option<&'static Shape> {
+    named(name).map(Study::shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_baselines() {
+        for study in STUDIES {
+            let shape = study.shape();
+            assert!(std::ptr::eq(shape_of(shape.name).unwrap(), shape));
+            assert!(!shape.legs.is_empty() && shape.baseline.is_none_or(|leg| shape.legs.contains(&leg)));
+        }
+        assert!(named("tpc-c").is_none());
+    }
+}

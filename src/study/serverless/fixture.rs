@@ -1,0 +1,85 @@
+//! Records for the tests of this stage.
+
+use crate::record::{Answer, Engine, Leg, Origin, Phase, PhaseSample, Plan, Program, Record, Resources, Run};
+use crate::suite::Suite;
+use crate::record::{Exchange, Measure};
+use jiff::Timestamp;
+
+/// Each step takes as long as `ms` says of the run; the server claims `own_ms` of it.
+pub fn leg(name: &str, runs: u32, ms: impl Fn(&str, u32) -> f64, own_ms: Option<f64>) -> Leg {
+    let exchange = own_ms.map(|ms| Exchange {
+        server_ns: Some((ms * 1e6) as u64),
+        client_cpu_ns: Some(200_000),
+        ..Exchange::default()
+    });
+    let measure =
+        |ms: f64| Measure { operations: 100, elapsed_ns: (ms * 1e6) as u64, exchange, ..Measure::default() };
+    let phase = |step: &str| Phase {
+        name: step.to_string(),
+        samples: (1..=runs).map(|run| PhaseSample { run, measure: measure(ms(step, run)) }).collect(),
+    };
+    let steps = Suite::named("serverless").unwrap().whole().unwrap();
+    let engine = Engine {
+        sqlite_version: Some(if name == "embedded" { "3.53.1" } else { "3.45.1" }.to_string()),
+        ..Engine::named(name)
+    };
+    Leg {
+        answer: Answer::Right("all".to_string()),
+        runs: (1..=runs).map(run).collect(),
+        phases: steps.into_iter().map(phase).collect(),
+        settings: [("foreign_keys".to_string(), u8::from(name != "embedded").to_string())].into(),
+        ..Leg::new(name, engine)
+    }
+}
+
+fn run(number: u32) -> Run {
+    let resources = Resources {
+        user_us: 600_000,
+        system_us: 300_000,
+        peak_memory_bytes: Some(36_000_000 + u64::from(number)),
+        ..Resources::default()
+    };
+    Run {
+        number,
+        warmup: false,
+        rejected: None,
+        flags: Vec::new(),
+        total_ms: None,
+        wall_ns: Some(1_000_000_000),
+        resources: Some(resources),
+        noise: None,
+        statistics: Default::default(),
+        work: Some("abc".to_string()),
+    }
+}
+
+fn record(legs: Vec<Leg>) -> Record {
+    Record {
+        suite: "serverless".to_string(),
+        program: Program { version: String::new(), revision: String::new(), command: Vec::new() },
+        origin: Origin::Measured,
+        started: Timestamp::UNIX_EPOCH,
+        finished: None,
+        partial: None,
+        parameters: Default::default(),
+        plan: Plan::default(),
+        host: None,
+        before: None,
+        after: None,
+        storage: None,
+        legs,
+        probes: Vec::new(),
+    }
+}
+
+/// Of 80 ms through the server, streams take 43, the server 12 of the 30 that remain, the wire 5. Runs drift by 10 %.
+pub fn whole(runs: u32) -> Record {
+    let drift = |ms: f64| move |_: &str, run: u32| ms * (0.9 + 0.1 * f64::from(run));
+    record(vec![
+        leg("embedded", runs, drift(10.0), None),
+        leg("sqld", runs, drift(80.0), Some(20.0)),
+        leg("sqld-held", runs, drift(29.0), Some(12.0)),
+        leg("sqld-batch", runs, drift(15.0), Some(9.0)),
+        leg("floor", runs, drift(5.0), None),
+    ])
+}

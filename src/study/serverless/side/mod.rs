@@ -1,0 +1,231 @@
+//! Runs the 15 steps on one side.
+
+mod embedded;
+pub mod floor;
+mod remote;
+
+use crate::instrument::engine::Engine;
+use crate::instrument::hrana::{Address, Failure, Protocol};
+use crate::instrument::meter::{Meter, thread_cpu_ns};
+use crate::instrument::proc;
+use crate::instrument::sqld::{self, Server};
+use super::work::Step;
+use super::{Exchange, Leg};
+use crate::record::{Cause, Check, Detail, Failure as Broken, Measure};
+use crate::instrument::sql::{Answer, Statement, WorkHash};
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Where the server is.
+#[derive(Clone)]
+pub enum Target {
+    /// One of our own, new for each run.
+    Own(sqld::Config),
+    /// Somebody's, whose database has neither of our tables.
+    Remote(Address),
+}
+
+/// What all legs need to know.
+pub struct Place {
+    /// The library of the embedded leg.
+    pub engine: Engine,
+    /// The server of the others.
+    pub target: Target,
+    /// How to speak to it.
+    pub protocol: Protocol,
+    /// In which private folders are made.
+    pub folder: PathBuf,
+    /// Whether databases stay.
+    pub keep: bool,
+    /// Set from outside when the user wants it to end.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What an engine says of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Its name: of a server with version and commit.
+    pub name: String,
+    /// Such as `3.45.1`.
+    pub sqlite_version: String,
+    /// Date and hash of the check-in.
+    pub source_id: String,
+    /// How it was compiled.
+    pub compile_options: Vec<String>,
+    /// Settings, read back.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// What came of one run of one leg.
+#[derive(Default)]
+pub struct LegRun {
+    /// The engine, when it could be asked.
+    pub facts: Option<Facts>,
+    /// Steps that were begun, in order.
+    pub steps: Vec<(&'static str, Measure)>,
+    /// Of the SQL and arguments that ran.
+    pub work: Option<String>,
+    /// Why it is not whole.
+    pub failure: Option<Broken>,
+    /// What the server used, when it is our own.
+    pub server: Option<proc::Usage>,
+    /// From the first to the last step, checks included.
+    pub wall: Duration,
+    /// What the server wrote, when something failed that the user did not wish.
+    pub log: Option<String>,
+}
+
+/// A statement that ran, and what it answered.
+type Ran<'s> = (&'s Statement, Answer);
+
+/// A way to run statements.
+trait Side {
+    /// Runs the statements of a step one after the other and times each.
+    ///
+    /// # Errors
+    /// The first failure, in words; it has been counted.
+    fn run<'s>(&mut self, step: &'s Step, meter: &mut Meter) -> Result<Vec<Ran<'s>>, String>;
+
+    /// What has passed so far, where there is a server.
+    fn exchange(&self) -> Option<Exchange> {
+        None
+    }
+
+    /// How often the server was busy so far, and the statement was repeated.
+    fn busy(&self) -> u64 {
+        0
+    }
+}
+
+/// Runs a leg. `floors` are, for the leg of that name, the exchanges of each step to imitate; `begins` is told of each
+/// step.
+pub fn run(
+    leg: Leg,
+    place: &Place,
+    work: &[Step],
+    floors: &[Exchange],
+    begins: &mut dyn FnMut(&'static str),
+) -> LegRun {
+    let mut run = LegRun::default();
+    let result = match leg {
+        Leg::Embedded => {
+            embedded::run(place, &mut run, &mut |side, run| all_steps(side, work, run, begins))
+        }
+        Leg::Floor => floor::run(&place.stop, floors, &mut |side| all_steps(side, work, &mut run, begins)),
+        Leg::Sqld | Leg::SqldHeld | Leg::SqldBatch => on_server(leg, place, work, &mut run, begins),
+    };
+    run.failure = result.err().map(|error| match place.stop.load(Ordering::Relaxed) {
+        true => Broken { cause: Cause::Interrupted, message: format!("{error:#}") },
+        false => Broken::in_error(&error),
+    });
+    if leg == Leg::Floor {
+        // It ran no SQL.
+        run.work = None;
+    }
+    run
+}
+
+fn on_server(
+    leg: Leg,
+    place: &Place,
+    work: &[Step],
+    run: &mut LegRun,
+    begins: &mut dyn FnMut(&'static str),
+) -> Result<()> {
+    match &place.target {
+        Target::Remote(address) => {
+            remote::run(leg, place, address, run, &mut |side, run| all_steps(side, work, run, begins))
+        }
+        Target::Own(own) => {
+            let server = Server::start_unless(&place.stop, own)?;
+            let build = server.build().map_or_else(|_| "sqld".to_string(), |build| build.replace('\n', " "));
+            let result = remote::run(leg, place, &server.address(), run, &mut |side, run| {
+                all_steps(side, work, run, begins)
+            });
+            run.server = server.usage();
+            if let Some(facts) = &mut run.facts {
+                facts.name = build;
+            }
+            if result.is_ok() {
+                server.stop();
+            } else if !place.stop.load(Ordering::Relaxed) {
+                run.log = Some(sqld::tail(&server.log()));
+            }
+            result
+        }
+    }
+}
+
+/// Runs all steps; the measure of the step that fails is kept, too.
+fn all_steps(
+    side: &mut dyn Side,
+    work: &[Step],
+    run: &mut LegRun,
+    begins: &mut dyn FnMut(&'static str),
+) -> Result<()> {
+    let begun = Instant::now();
+    let mut hash = WorkHash::default();
+    for step in work {
+        begins(step.name);
+        let (measure, failure) = one_step(side, step, &mut hash);
+        run.steps.push((step.name, measure));
+        run.wall = begun.elapsed();
+        if let Some(failure) = failure {
+            anyhow::bail!("step {}: {failure}", step.name);
+        }
+    }
+    run.work = Some(hash.hex());
+    Ok(())
+}
+
+fn one_step(side: &mut dyn Side, step: &Step, hash: &mut WorkHash) -> (Measure, Option<String>) {
+    let mut meter = Meter::counted(step.statements.len() as u64);
+    let (before, cpu, busy) = (side.exchange(), thread_cpu_ns(), side.busy());
+    let outcome = side.run(step, &mut meter);
+    let cpu = cpu.zip(thread_cpu_ns()).map(|(before, after)| after - before);
+    let mut measure = meter.finish();
+    if side.busy() > busy {
+        measure.counts.insert("busy repeats".to_string(), side.busy() - busy);
+    }
+    let exchange = before
+        .zip(side.exchange())
+        .map(|(before, after)| Exchange { client_cpu_ns: cpu, ..after.since(&before) });
+    measure.detail = exchange.and_then(|exchange| Detail::of(&exchange));
+    let failure = match outcome {
+        Ok(ran) => {
+            ran.iter().for_each(|(statement, _)| hash.add(statement));
+            measure.operations = Some(ran.len() as u64);
+            measure.checks = check(step, &ran);
+            None
+        }
+        Err(failure) => Some(failure),
+    };
+    (measure, failure)
+}
+
+/// How many answers are wrong, and the first of them.
+fn check(step: &Step, ran: &[Ran]) -> Vec<Check> {
+    let found = |index: usize| ran.get(index).map(|(_, answer)| answer);
+    let wrong: Vec<usize> = (0..step.answers.len()).filter(|&i| found(i) != Some(&step.answers[i])).collect();
+    let mut checks = vec![Check::new("wrong answers", 0, wrong.len())];
+    checks.extend(wrong.first().map(|&first| {
+        let what = format!("answer of statement {} of {}", first + 1, step.statements.len());
+        Check::new(&what, brief(step.answers.get(first)), brief(found(first)))
+    }));
+    checks
+}
+
+fn brief(answer: Option<&Answer>) -> String {
+    let text = format!("{answer:?}");
+    let end = text.char_indices().nth(200).map_or(text.len(), |(end, _)| end);
+    text[..end].to_string()
+}
+
+/// Where in a step something failed.
+fn at(index: usize, step: &Step, failure: &Failure) -> String {
+    format!("statement {} of {}: {failure}", index + 1, step.statements.len())
+}

@@ -1,0 +1,148 @@
+//! Where the time of the leg `sqld` goes: four parts that add up to it, exactly and in every run.
+
+use crate::record::{Leg, Measure, Record};
+use crate::stats::median;
+use crate::study::serverless::Exchange;
+
+/// The parts, in order: their headings, and their names in a sentence.
+pub const PARTS: [(&str, &str); 4] = [
+    ("wire", "the wire"),
+    ("server", "the server's own time"),
+    ("streams", "opening and closing streams"),
+    ("rest", "the rest"),
+];
+
+/// One step of one run, or several steps together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// How many statements ran.
+    pub statements: u64,
+    /// The time of all of them.
+    pub elapsed_ns: i64,
+    /// Parts of that time, as [`PARTS`] names them; `None` where what it takes was not measured. The legs are timed
+    /// one after the other, so that a small part can come out negative.
+    pub parts: [Option<i64>; 4],
+    /// CPU time of the client.
+    pub client_cpu_ns: Option<i64>,
+}
+
+/// The same in milliseconds: medians over the counted runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Split {
+    /// How many statements ran.
+    pub statements: u64,
+    /// The time of all of them.
+    pub ms: f64,
+    /// Its parts.
+    pub parts: [Option<f64>; 4],
+    /// CPU time of the client.
+    pub client_cpu: Option<f64>,
+}
+
+/// The legs that it takes.
+pub struct Sides<'a> {
+    sqld: &'a Leg,
+    held: Option<&'a Leg>,
+    floor: Option<&'a Leg>,
+}
+
+impl<'a> Sides<'a> {
+    /// Those of a record; `None` without the leg whose time is in question.
+    pub fn of(record: &'a Record) -> Option<Sides<'a>> {
+        let leg = |name| record.leg(name);
+        Some(Sides { sqld: leg("sqld")?, held: leg("sqld-held"), floor: leg("floor") })
+    }
+
+    /// Medians of these steps taken together, over the counted runs that have all of them.
+    pub fn split(&self, steps: &[&str]) -> Option<Split> {
+        let runs = self.sqld.counted();
+        let parts: Vec<Parts> = runs.iter().filter_map(|run| self.of_steps(steps, *run)).collect();
+        let middle = |of: &dyn Fn(&Parts) -> Option<i64>| {
+            median(&parts.iter().filter_map(of).map(|ns| ns as f64 / 1e6).collect::<Vec<f64>>())
+        };
+        Some(Split {
+            statements: parts.first()?.statements,
+            ms: middle(&|parts| Some(parts.elapsed_ns))?,
+            parts: [0, 1, 2, 3].map(|part| middle(&|parts| parts.parts[part])),
+            client_cpu: middle(&|parts| parts.client_cpu_ns),
+        })
+    }
+
+    /// The sums of these steps in one run; `None` when one is missing.
+    pub fn of_steps(&self, steps: &[&str], run: u32) -> Option<Parts> {
+        let add = |a: Option<i64>, b: Option<i64>| Some(a? + b?);
+        let sum = |a: Parts, b: Parts| Parts {
+            statements: a.statements + b.statements,
+            elapsed_ns: a.elapsed_ns + b.elapsed_ns,
+            parts: [0, 1, 2, 3].map(|part| add(a.parts[part], b.parts[part])),
+            client_cpu_ns: add(a.client_cpu_ns, b.client_cpu_ns),
+        };
+        let each = steps.iter().map(|step| self.of_step(step, run)).collect::<Option<Vec<Parts>>>()?;
+        each.into_iter().reduce(sum)
+    }
+
+    fn of_step(&self, step: &str, run: u32) -> Option<Parts> {
+        let sqld = measure(self.sqld, step, run)?;
+        let outside = |measure: &Measure| Some(elapsed(measure)? - own(measure)?);
+        let wire = self.floor.and_then(|leg| measure(leg, step, run)).and_then(elapsed);
+        let held = self.held.and_then(|leg| measure(leg, step, run)).and_then(outside);
+        let minus = |a: Option<i64>, b: Option<i64>| Some(a? - b?);
+        Some(Parts {
+            statements: sqld.operations?,
+            elapsed_ns: elapsed(sqld)?,
+            parts: [wire, own(sqld), minus(outside(sqld), held), minus(held, wire)],
+            client_cpu_ns: exchange(sqld).and_then(|exchange| exchange.client_cpu_ns).map(|ns| ns as i64),
+        })
+    }
+
+    /// Why parts are missing, and what the others are.
+    pub fn notes(&self, rows: &[Split]) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (leg, name, parts) in [
+            (self.held, "sqld-held", "what streams cost is not known, nor is the rest"),
+            (self.floor, "floor", "what the wire costs is not known, nor is the rest"),
+        ] {
+            if leg.is_none() {
+                notes.push(format!("without the leg {name} {parts}"));
+            }
+        }
+        if rows.iter().any(|split| split.parts[1].is_none()) {
+            notes.push("the server did not say how long its statements took".to_string());
+        }
+        if rows.iter().flat_map(|split| split.parts).flatten().any(|ms| ms < 0.0) {
+            notes.push("a negative part is noise: the legs are timed one after the other".to_string());
+        }
+        notes.extend(rows.last().and_then(unsteady));
+        notes
+    }
+}
+
+/// Whether the medians of the parts are far from adding up, which they do in each run.
+fn unsteady(split: &Split) -> Option<String> {
+    let share = split.parts.into_iter().sum::<Option<f64>>()? / split.ms;
+    let text = || {
+        format!(
+            "the runs differ: medians of the parts add up to {:.0} % of the last row's time",
+            share * 100.0
+        )
+    };
+    ((share - 1.0).abs() > 0.05).then(text)
+}
+
+/// What a counted run measured in a step.
+fn measure<'a>(leg: &'a Leg, step: &str, run: u32) -> Option<&'a Measure> {
+    leg.samples(step).into_iter().find(|sample| sample.run == run).map(|sample| &sample.measure)
+}
+
+fn elapsed(measure: &Measure) -> Option<i64> {
+    measure.elapsed_ns.map(|ns| ns as i64)
+}
+
+fn exchange(measure: &Measure) -> Option<Exchange> {
+    measure.detail()
+}
+
+/// The time that the server says it took.
+fn own(measure: &Measure) -> Option<i64> {
+    Some(exchange(measure)?.server_ns? as i64)
+}

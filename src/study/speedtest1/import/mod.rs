@@ -1,0 +1,311 @@
+//! Reads saved speedtest1 output of any version, as people keep it: with CRLF, colour, log prefixes,
+//! wrapped lines, boot messages before it, several runs in one file.
+//!
+//! The rule is to import it right or to refuse it with the line and the reason. Inside a run, from its
+//! first row to TOTAL, every line must be the tool's; what stands before and after may be anything.
+
+mod layout;
+mod records;
+mod run;
+
+pub use records::records;
+
+use super::line::{self, Line, pattern};
+use super::output::{Banner, Fault, RunOutput, excerpt};
+use crate::record::Failure;
+use regex::Regex;
+use run::{OpenRun, Row, begins_run};
+use std::sync::LazyLock;
+use thiserror::Error;
+
+/// The line that stopped an import, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: {reason}")]
+pub struct ImportError {
+    /// Counted from 1.
+    pub line: usize,
+    /// What was expected, and what to do.
+    pub reason: String,
+}
+
+/// One run found in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportedRun {
+    /// What it printed.
+    pub output: RunOutput,
+    /// First and last line of the file it spans, counted from 1.
+    pub lines: (usize, usize),
+    /// Why it is not whole; `None` when TOTAL was printed and adds up.
+    pub partial: Option<Failure>,
+    /// Whether times were printed without zero padding, and TOTAL confirmed that reading.
+    pub unpadded: bool,
+}
+
+/// Every run in `bytes`, at least one.
+///
+/// # Errors
+/// The first line that is neither skipped safely nor understood.
+pub fn import(bytes: &[u8]) -> Result<Vec<ImportedRun>, ImportError> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(fault(1, "UTF-16; save the output as UTF-8 text"));
+    }
+    if let Some(zero) = bytes.iter().position(|&byte| byte == 0) {
+        let line = bytes[..zero].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        return Err(fault(line, "UTF-16 or binary data (a zero byte); save the output as UTF-8 text"));
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches('\u{feff}');
+    let mut reader = Reader::default();
+    if text.contains('\n') {
+        layout::lines(text).try_for_each(|(span, line)| reader.line(span, &line))?;
+    } else {
+        // Line ends of old: CR alone.
+        let text = text.replace('\r', "\n");
+        layout::lines(&text).try_for_each(|(span, line)| reader.line(span, &line))?;
+    }
+    reader.end()
+}
+
+static SQL_ROW: LazyLock<Regex> = LazyLock::new(|| pattern(r"^/\* +[0-9]{1,4} - .*\*/$"));
+static FAILURE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        "SQL error: |exec error: |Error code [0-9]+: |Count disagree |Cannot open database file: ",
+        "|unknown testset: |unknown option: |compile with -DSQLITE_ENABLE_RTREE|cannot allocate ",
+        "|missing argument on |surplus argument: |bad modifier on testset name: "
+    ))
+});
+
+/// As many as one measurement may have.
+const MOST_RUNS: usize = 1_000;
+
+const MIXED: &str = "the row has no time, and what follows is not the tool's; \
+    save standard output apart from standard error";
+
+fn fault(line: usize, reason: impl Into<String>) -> ImportError {
+    ImportError { line, reason: reason.into() }
+}
+
+fn unexpected(line: usize, text: &str) -> ImportError {
+    fault(line, Fault::Unexpected(text.to_string()).to_string())
+}
+
+#[derive(Default)]
+struct Reader {
+    runs: Vec<ImportedRun>,
+    open: Option<OpenRun>,
+    /// The first lines outside any run that could explain why a file holds none.
+    failure: Option<(usize, String)>,
+    foreign: Option<(usize, String)>,
+}
+
+impl Reader {
+    fn line(&mut self, (at, last): (usize, usize), text: &str) -> Result<(), ImportError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        if layout::two_columns(text) {
+            return Err(fault(at, "two outputs side by side; split them into one file each"));
+        }
+        if let Some((killed, next)) = layout::unglue(text) {
+            self.line((at, last), killed)?;
+            return self.line((at, last), next);
+        }
+        let (prefix, rest) = layout::split_prefix(text);
+        let parsed = line::parse(rest);
+        let prefix = layout::shape(prefix);
+        if !self.is_ours(&prefix, &parsed, rest) {
+            return self.foreign(at, text);
+        }
+        self.own(at, prefix, parsed, rest)?;
+        if let Some(run) = &mut self.open {
+            run.lines.1 = last;
+        }
+        Ok(())
+    }
+
+    /// Whether a line that reads as one of the tool's belongs to a run, or can begin one.
+    fn is_ours(&self, prefix: &str, parsed: &Line<'_>, text: &str) -> bool {
+        let begins = || layout::plausible(prefix) && begins_run(prefix, parsed, text);
+        match (parsed, &self.open) {
+            (Line::Other, _) => false,
+            (Line::Banner { .. }, Some(run)) if run.is_running() => true,
+            // A banner may follow a prompt on its line: the first row sets the prefix.
+            (Line::Row { .. }, Some(run)) if run.is_running() => {
+                run.prefix == prefix || (run.rows.is_empty() && begins())
+            }
+            (Line::Testset(_), Some(run)) if run.is_running() && run.rows.is_empty() => {
+                layout::plausible(prefix)
+            }
+            (_, Some(run)) if run.is_running() => run.prefix == prefix,
+            (Line::Row { .. }, _) => begins(),
+            (Line::Banner { .. } | Line::Testset(_) | Line::Total(_), _) => layout::plausible(prefix),
+            (_, run) => run.as_ref().is_some_and(|run| run.prefix == prefix),
+        }
+    }
+
+    /// A line that begins as one of the tool's does.
+    fn own(&mut self, at: usize, prefix: String, parsed: Line<'_>, text: &str) -> Result<(), ImportError> {
+        match parsed {
+            Line::Banner { version, source_id } => {
+                self.close()?;
+                let banner = Banner { version: version.to_string(), source_id: source_id.to_string() };
+                self.begin(at, prefix).banner = Some(banner);
+            }
+            Line::Row { number, name, time } => {
+                match &self.open {
+                    Some(run) if !run.goes_on_with(number) => {
+                        run.check_ended_before(at, number, name)?;
+                        self.close()?;
+                    }
+                    _ => self.check_finished()?,
+                }
+                match time {
+                    Some(time) => {
+                        self.failure = None;
+                        self.begin(at, prefix).push(Row { at, number, name: name.to_string(), time })?;
+                    }
+                    None => self.unfinished(at, number, name, text)?,
+                }
+            }
+            Line::Testset(name) => match &self.open {
+                // The message of a failure, on standard error, overtook what stood in the buffer.
+                Some(run) if run.failure.is_some() => {}
+                run => {
+                    if run.as_ref().is_some_and(|run| run.total.is_some()) {
+                        self.close()?;
+                    }
+                    self.check_finished()?;
+                    self.begin(at, prefix).announce(at, name)?;
+                }
+            },
+            Line::Total(time) => {
+                self.check_finished()?;
+                match &mut self.open {
+                    Some(run) if run.is_running() && !run.rows.is_empty() => run.total = Some((at, time)),
+                    _ => return Err(fault(at, "TOTAL without the rows that it adds up")),
+                }
+            }
+            trailer => {
+                let Some(run) = &mut self.open else { return Ok(()) };
+                let taken = run.total.is_some() && run.trailer.record_trailer(&trailer);
+                if !taken && run.failure.is_none() && !run.rows.is_empty() {
+                    return Err(unexpected(at, text));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The open run, or a new one. Until the first row, the prefix is the one of the line read last.
+    fn begin(&mut self, at: usize, prefix: String) -> &mut OpenRun {
+        let run = self.open.get_or_insert_with(|| OpenRun { lines: (at, at), ..OpenRun::default() });
+        if run.rows.is_empty() {
+            run.prefix = prefix;
+        }
+        run
+    }
+
+    fn unfinished(&mut self, at: usize, number: u32, name: &str, text: &str) -> Result<(), ImportError> {
+        // Outside a run, boot messages and prose have lines such as `2 - query` too.
+        let Some(run) = &mut self.open else { return self.foreign(at, text) };
+        let mut name = name;
+        if let Some(found) = FAILURE.find(name) {
+            run.failure = Some((at, excerpt(&name[found.start()..])));
+            name = name[..found.start()].trim_end_matches(['.', ' ']);
+        }
+        run.unfinished = Some((at, number, name.to_string()));
+        Ok(())
+    }
+
+    /// Another line of the tool follows: a row without a time has lost it.
+    fn check_finished(&self) -> Result<(), ImportError> {
+        match self.open.as_ref().and_then(|run| run.unfinished.as_ref()) {
+            Some((at, ..)) => Err(fault(*at, "the row has no time, though the output goes on after it")),
+            None => Ok(()),
+        }
+    }
+
+    /// A line that is not the tool's.
+    fn foreign(&mut self, at: usize, text: &str) -> Result<(), ImportError> {
+        if SQL_ROW.is_match(text) {
+            return Err(fault(at, "a listing of SQL (--sqlonly or --explain): it holds no times"));
+        }
+        let failure = FAILURE.find(text).map(|found| excerpt(&text[found.start()..]));
+        match &mut self.open {
+            Some(run) if !run.rows.is_empty() && text.trim_start().starts_with("```") => self.close(),
+            Some(run) if run.is_running() => {
+                match failure {
+                    Some(failure) => run.failure = Some((at, failure)),
+                    None if run.rows.is_empty() && run.unfinished.is_none() => {}
+                    None => {
+                        return Err(match run.unfinished {
+                            Some((row, ..)) => fault(row, MIXED),
+                            None => unexpected(at, text),
+                        });
+                    }
+                }
+                Ok(())
+            }
+            _ => self.outside(at, text, failure),
+        }
+    }
+
+    fn outside(&mut self, at: usize, text: &str, failure: Option<String>) -> Result<(), ImportError> {
+        if let Some(failure) = failure {
+            self.failure.get_or_insert((at, failure));
+        } else if !text.starts_with("# source:") && text.bytes().any(|byte| byte.is_ascii_digit()) {
+            self.foreign.get_or_insert((at, text.to_string()));
+        }
+        let total = text.trim_start().starts_with("TOTAL") && line::split_time(text).1.is_some();
+        if total { Err(fault(at, "TOTAL without the rows that it adds up")) } else { Ok(()) }
+    }
+
+    fn close(&mut self) -> Result<(), ImportError> {
+        let mut open = self.open.take();
+        open.iter_mut().for_each(OpenRun::drop_cut_time);
+        match open {
+            Some(run) if run.rows.is_empty() => {
+                Err(match (run.failure.or_else(|| self.failure.take()), run.unfinished) {
+                    (Some((at, failure)), _) => {
+                        fault(at, format!("the run failed before its first row ended: {failure}"))
+                    }
+                    (None, Some((at, ..))) => fault(at, "cut off in the first row: nothing was measured"),
+                    (None, None) => fault(run.lines.0, "the beginning of a run without any row"),
+                })
+            }
+            Some(run) if self.runs.len() == MOST_RUNS => {
+                Err(fault(run.lines.0, format!("more than {MOST_RUNS} runs in one file; split it")))
+            }
+            Some(run) => {
+                self.runs.push(run.close()?);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn end(mut self) -> Result<Vec<ImportedRun>, ImportError> {
+        self.close()?;
+        if !self.runs.is_empty() {
+            return Ok(self.runs);
+        }
+        Err(match (self.failure, self.foreign) {
+            (Some((at, failure)), _) => fault(at, format!("the run failed: {failure}")),
+            (None, Some((at, text))) if text.starts_with('|') => fault(
+                at,
+                format!(
+                    "`{}` is a row of a published table, not the tool's output; write it as a reference instead",
+                    excerpt(&text)
+                ),
+            ),
+            (None, Some((at, text))) => fault(
+                at,
+                format!(
+                    "`{}` is not speedtest1's output; expected rows such as ` 100 - NAME.....    0.058s`",
+                    excerpt(&text)
+                ),
+            ),
+            (None, None) => fault(1, "no row of speedtest1 in this file"),
+        })
+    }
+}

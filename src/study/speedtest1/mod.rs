@@ -1,0 +1,148 @@
+//! SQLite's own benchmark, `test/speedtest1.c`: its options, its output, its known answers, and runs of it.
+
+pub mod answers;
+pub mod args;
+pub mod import;
+pub mod line;
+pub mod output;
+mod run;
+mod step;
+mod tables;
+pub mod testset;
+
+pub use args::{Database, Workload};
+pub use output::{Banner, Event, RunOutput, Scanner, StepRow, VerificationHash};
+pub use run::tool::BUILD;
+pub use step::StepKey;
+
+use super::{PlanOption, Setting, Study, Task, Wishes};
+use crate::figure::{Effect, FigureKey, Figures, Parameters, Phases, Shape, WHOLE};
+use crate::record::Record;
+use crate::report::Table;
+use crate::report::citation::Headline;
+use crate::report::table::seconds;
+use anyhow::Result;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use std::sync::LazyLock;
+
+/// The study.
+pub struct Speedtest1;
+
+/// The only leg.
+const LEG: &str = "native";
+
+static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape {
+    name: "speedtest1",
+    about: "SQLite's own speedtest1, the official C tool, built from pinned sources",
+    legs: vec![LEG],
+    phases: Phases::Rows,
+    baseline: None,
+    parameters: |written| super::all_parameters(written, Workload::check),
+    effect,
+    asked_for: |_| None,
+    shrinks: |_, _| true,
+});
+
+fn effect(parameter: &str) -> Effect {
+    match parameter {
+        "size" | "testset" => Effect::Work,
+        "stats" => Effect::Nothing,
+        _ => Effect::Setting,
+    }
+}
+
+impl Study for Speedtest1 {
+    fn shape(&self) -> &'static Shape {
+        &SHAPE
+    }
+
+    fn options(&self, command: Command) -> Command {
+        args::Options::augment_args(command)
+    }
+
+    fn asked(&self, matches: &ArgMatches, wishes: &Wishes, setting: &Setting) -> Result<Box<dyn Task>> {
+        let options = args::Options::from_arg_matches(matches)?;
+        Ok(Box::new(run::Measurement::new(options, wishes, setting)?))
+    }
+
+    fn published(
+        &self,
+        parameters: &Parameters,
+        wishes: &Wishes,
+        setting: &Setting,
+    ) -> Result<Box<dyn Task>> {
+        let workload = super::from_parameters(parameters)?;
+        let options = args::Options { workload, ..args::Options::default() };
+        Ok(Box::new(run::Measurement::new(options, wishes, setting)?))
+    }
+
+    fn takes(&self) -> &'static [PlanOption] {
+        use PlanOption::*;
+        &[
+            Runs,
+            Warmup,
+            UntilCi,
+            MaxRuns,
+            Pin,
+            Cooldown,
+            Deadline,
+            NoAnswerCheck,
+            TempDir,
+            BuildVariants,
+        ]
+    }
+
+    fn runs_needed(&self) -> u32 {
+        run::RUNS
+    }
+
+    fn tables(&self, figures: Figures) -> Vec<Table> {
+        figures.record.legs.first().map(|leg| tables::rows(figures, leg)).into_iter().collect()
+    }
+
+    fn headline(&self, figures: Figures) -> Result<Headline, String> {
+        headline(figures).ok_or_else(|| "no counted run with a TOTAL: there is no figure to cite".to_string())
+    }
+
+    fn check(&self, record: &Record) -> Result<(), String> {
+        super::check_details_of_runs::<run::Detail>(record)
+    }
+
+    fn engines(&self) -> Vec<String> {
+        let pin = if BUILD.pinned { "pinned" } else { "unpinned" };
+        vec![
+            format!(
+                "speedtest1    SQLite {} ({}), {pin}, {}",
+                BUILD.sqlite_version, BUILD.source_id, BUILD.command
+            ),
+            format!("              {}; sources from {}", BUILD.compiler_version, BUILD.origin),
+        ]
+    }
+
+    fn import(&self, name: &str, bytes: &[u8]) -> Option<Result<Vec<Record>>> {
+        Some(import::records(name, bytes))
+    }
+}
+
+/// TOTAL.
+fn headline(figures: Figures) -> Option<Headline> {
+    let leg = figures.record.legs.first()?;
+    let key = FigureKey::row(WHOLE);
+    let total = figures.cited(&key)?.summary()?;
+    let interval = total.interval.map_or("no interval".to_string(), |i| {
+        format!("95 % interval {} to {} s", seconds(i.low), seconds(i.high))
+    });
+    let size = figures.record.parameters.get("size");
+    let size = size.map_or("size unknown".to_string(), |size| format!("--size {size}"));
+    let version = leg.engine.sqlite_version.as_deref().unwrap_or("unknown");
+    let build = leg.engine.build.as_ref();
+    let build = build.map_or("build unknown".to_string(), |build| {
+        format!("{} {}", build.compiler, build.flags().join(" "))
+    });
+    let words = format!(
+        "speedtest1 {size}, SQLite {version}: TOTAL {} s (median of {} runs, {interval}); {build}",
+        seconds(total.median),
+        total.n
+    );
+    Some(Headline { key, words })
+}

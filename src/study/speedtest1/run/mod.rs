@@ -1,0 +1,212 @@
+//! Measures: the answers are checked first, then the tool runs as often as the plan says.
+
+mod request;
+mod samples;
+pub mod tool;
+mod variant;
+
+pub use request::RUNS;
+pub use samples::{Detail, detail};
+
+use super::args::Options;
+use super::{BUILD, Database, Workload, answers};
+use crate::instrument::process;
+use crate::instrument::folders;
+use crate::machine::noise;
+use crate::record::{Answer, Cause, Failure, Leg, Record};
+use crate::study::plan::{Next, Plan};
+use crate::study::{Session, Setting, Task, Wishes};
+use anyhow::{Context, Result};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tool::{Place, ToolRun};
+
+/// A build of the tool without the R-tree, for the claim about it.
+const WITHOUT_RTREE: &str = "without-rtree";
+const WITHOUT_RTREE_FLAGS: &[&str] = &["-O3"];
+/// The publication tried it three times.
+const PROBE_RUNS: usize = 3;
+/// Runs in which the wall clock was stepped are repeated, but not for ever.
+const MOST_REJECTIONS: usize = 3;
+
+/// What is to be measured.
+pub struct Measurement {
+    workload: Workload,
+    plan: Plan,
+    /// The only CPU for the tool.
+    cpu: Option<usize>,
+    /// Longest time for one run.
+    deadline: Duration,
+    /// Whether the answers are checked first.
+    check_answer: bool,
+    place: super::args::PlaceArgs,
+    /// Whether other builds are probed, too.
+    variants: bool,
+    cache: PathBuf,
+    tool: PathBuf,
+    launcher: PathBuf,
+}
+
+impl Measurement {
+    /// Checks the options against each other and against the machine.
+    ///
+    /// # Errors
+    /// The option that can't be, with what to do.
+    pub fn new(options: Options, wishes: &Wishes, _: &Setting) -> Result<Measurement> {
+        let cache = folders::cache()?;
+        let mut measurement = request::checked(options, wishes, cache)?;
+        measurement.tool = tool::unpack(&measurement.cache)?;
+        measurement.launcher =
+            process::own_path().context("/proc/self/exe can't be read; is /proc mounted?")?;
+        Ok(measurement)
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place {
+            tool: &self.tool,
+            launcher: &self.launcher,
+            database: self.place.database.as_deref(),
+            temporary: self.place.temp_dir.as_deref(),
+            cpu: self.cpu,
+            deadline: self.deadline,
+        }
+    }
+
+    fn carry_out(&self, session: &mut Session) -> Result<()> {
+        if self.check_answer {
+            self.check_answer(session)?;
+        }
+        if self.variants {
+            self.probe_variants(session)?;
+        }
+        loop {
+            let leg = leg(session);
+            let warmups = leg.runs.iter().filter(|run| run.warmup).count() as u32;
+            match self.plan.next(warmups, &samples::totals(&session.record)) {
+                Next::Done => return Ok(()),
+                next => self.run(session, next == Next::WarmUp)?,
+            }
+            session.save()?;
+        }
+    }
+
+    /// One untimed run with `--verify`, whose hash says whether this build computes the right results.
+    fn check_answer(&self, session: &mut Session) -> Result<()> {
+        session.progress.stage("checking the answers: one untimed run with --verify");
+        let workload = Workload { verify: true, stats: false, ..self.workload.clone() };
+        let run = tool::run(&self.place(), &workload, &session.interrupted, &mut |_, _| {})?;
+        if let Some(failure) = run.failure {
+            return Err(failure.of_part("the answer check failed").into());
+        }
+        let Some(hash) = run.output.hash else {
+            let why = "the answer check printed no verification hash";
+            return Err(Failure::saying(Cause::UnsoundOutput, why).into());
+        };
+        let found = hash.to_string();
+        let expected = answers::known(BUILD.sqlite_version, &self.workload).map(|known| known.to_string());
+        leg(session).answer = match expected {
+            _ if hash.bytes == 0 => Answer::NotChecked {
+                reason: format!("the testsets {} put no results into the hash", self.workload.testset),
+            },
+            Some(expected) if expected == found => Answer::Right { found },
+            None => Answer::Unknown { found },
+            Some(expected) => {
+                let message = format!(
+                    "wrong answers: verification hash {found}, expected {expected}; nothing was timed"
+                );
+                leg(session).answer = Answer::Wrong { found, expected };
+                return Err(Failure::saying(Cause::WrongAnswer, message).into());
+            }
+        };
+        session.save()
+    }
+
+    fn probe_variants(&self, session: &mut Session) -> Result<()> {
+        session.progress.stage("compiling speedtest1 without SQLITE_ENABLE_RTREE");
+        let tool = variant::build(WITHOUT_RTREE_FLAGS, &self.cache)?;
+        let place = Place { tool: &tool, database: None, ..self.place() };
+        let variant = variant::probe(
+            WITHOUT_RTREE,
+            WITHOUT_RTREE_FLAGS,
+            &place,
+            PROBE_RUNS,
+            &session.interrupted,
+        )?;
+        session.record.variants.push(variant);
+        session.save()
+    }
+
+    fn run(&self, session: &mut Session, warmup: bool) -> Result<()> {
+        let number = leg(session).runs.len() as u32 + 1;
+        if number > 1 {
+            self.cool_down(session)?;
+        }
+        let (label, after) = self.label(leg(session).counted().len() as u32, warmup);
+        session.progress.run_begins(label, after);
+        let before = noise::Snapshot::take();
+        let progress = &mut session.progress;
+        let run = tool::run(&self.place(), &self.workload, &session.interrupted, &mut |key, name| {
+            progress.step_begins(&key.to_string(), name);
+        })?;
+        let noise = noise::Activity::between(&before, &noise::Snapshot::take());
+        session.progress.run_ends();
+        samples::keep(leg(session), number, warmup, &run, noise);
+        judge(leg(session), run)
+    }
+
+    /// What a run is called, and how many follow it at least.
+    fn label(&self, done: u32, warmup: bool) -> (String, u32) {
+        let rest = self.plan.runs.saturating_sub(done);
+        if warmup {
+            return ("warm-up".to_string(), rest);
+        }
+        let of = if self.plan.until.is_some() { "at least " } else { "" };
+        let all = self.plan.runs.max(done + 1);
+        (format!("run {} of {of}{all}", done + 1), rest.saturating_sub(1))
+    }
+
+    fn cool_down(&self, session: &Session) -> Result<()> {
+        let until = Instant::now() + self.plan.cooldown;
+        while Instant::now() < until {
+            if session.is_interrupted() {
+                return Err(Failure::at(Cause::Interrupted, " between two runs", "").into());
+            }
+            std::thread::sleep(Duration::from_millis(50).min(self.plan.cooldown));
+        }
+        Ok(())
+    }
+}
+
+/// A run that ended otherwise than well ends the measurement, except when only the clock was stepped.
+fn judge(leg: &Leg, run: ToolRun) -> Result<()> {
+    let Some(failure) = run.failure else { return Ok(()) };
+    let rejections = leg.runs.iter().filter(|run| run.rejected.is_some()).count();
+    if failure.cause == Cause::ClockStepped && rejections <= MOST_REJECTIONS {
+        return Ok(());
+    }
+    Err(failure.into())
+}
+
+fn leg(session: &mut Session) -> &mut Leg {
+    &mut session.record.legs[0]
+}
+
+impl Task for Measurement {
+    fn record(&self) -> Record {
+        samples::new_record(self)
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        (self.workload.database != Database::Memory).then(|| request::directory(&self.place))
+    }
+
+    fn measure(&self, session: &mut Session) -> Result<()> {
+        let result = self.carry_out(session);
+        if !self.place.keep_database {
+            for file in self.place.database.iter().flat_map(|path| request::database_files(path)) {
+                let _ = std::fs::remove_file(file);
+            }
+        }
+        result
+    }
+}

@@ -1,0 +1,213 @@
+//! The official speedtest1: the executable inside this program, and one run of it.
+
+use super::super::output::Fault;
+use super::super::{Database, Event, RunOutput, Scanner, StepKey, Workload};
+use crate::instrument::process::{self, Launch, Outcome, Usage};
+use crate::instrument::proc;
+use crate::instrument::scratch::{private_folder, write_program};
+use crate::record::{Cause, Failure};
+
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What the executable was made of, stamped in by the build.
+pub struct Build {
+    /// `SQLITE_VERSION` of the sources.
+    pub sqlite_version: &'static str,
+    /// `SQLITE_SOURCE_ID`: date, time and check-in.
+    pub source_id: &'static str,
+    /// Whether all three sources are the pinned ones.
+    pub pinned: bool,
+    /// How the sources came: route and name.
+    pub origin: &'static str,
+    /// Name and SHA-256 of each source.
+    pub sources: [(&'static str, &'static str); 3],
+    /// Where the sources lay.
+    pub sources_dir: &'static str,
+    /// The compiler, as found by the build.
+    pub compiler: &'static str,
+    /// The command that compiled it.
+    pub command: &'static str,
+    /// What `--version` of the compiler said.
+    pub compiler_version: &'static str,
+    /// SHA-256 of the executable.
+    pub sha256: &'static str,
+}
+
+/// The build inside this program.
+pub const BUILD: Build = Build {
+    sqlite_version: env!("REPRO_SQLITE_VERSION"),
+    source_id: env!("REPRO_SOURCE_ID"),
+    pinned: matches!(env!("REPRO_PINNED").as_bytes(), b"yes"),
+    origin: env!("REPRO_SOURCES_ORIGIN"),
+    sources: [
+        ("sqlite3.c", env!("REPRO_SQLITE3_C_SHA256")),
+        ("sqlite3.h", env!("REPRO_SQLITE3_H_SHA256")),
+        ("speedtest1.c", env!("REPRO_SPEEDTEST1_C_SHA256")),
+    ],
+    sources_dir: env!("REPRO_SOURCES_DIR"),
+    compiler: env!("REPRO_COMPILER"),
+    command: env!("REPRO_COMPILE_COMMAND"),
+    compiler_version: env!("REPRO_COMPILER_VERSION"),
+    sha256: env!("REPRO_TOOL_SHA256"),
+};
+
+const EXECUTABLE: &[u8] = include_bytes!(env!("REPRO_TOOL_PATH"));
+
+/// Hexadecimal SHA-256.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Unpacks the executable below `cache` and returns its path. It stays there for the next time; its folder
+/// is private to the user, and its bytes are checked each time.
+///
+/// # Errors
+/// A folder that others can write to, or that can't be made.
+pub fn unpack(cache: &Path) -> Result<PathBuf> {
+    let folder = private_folder(cache, &format!("speedtest1-{}", &BUILD.sha256[..16]))?;
+    let path = folder.join("speedtest1");
+    if fs::read(&path).is_ok_and(|bytes| bytes == EXECUTABLE) {
+        return Ok(path);
+    }
+    if sha256(EXECUTABLE) != BUILD.sha256 {
+        bail!("the speedtest1 inside this program is damaged; build it again");
+    }
+    write_program(&path, EXECUTABLE).with_context(|| {
+        format!("{}: can't unpack speedtest1 there; set XDG_CACHE_HOME to a folder of yours", path.display())
+    })?;
+    Ok(path)
+}
+
+/// Where and how the tool runs, apart from what it does.
+pub struct Place<'a> {
+    /// The executable.
+    pub tool: &'a Path,
+    /// This program, for `launch`.
+    pub launcher: &'a Path,
+    /// With [`Database::File`]: the file, which must not exist.
+    pub database: Option<&'a Path>,
+    /// Where SQLite shall put temporary files; its own choice when `None`.
+    pub temporary: Option<&'a Path>,
+    /// The only CPU the tool may use.
+    pub cpu: Option<usize>,
+    /// When the run is ended by force.
+    pub deadline: Duration,
+}
+
+/// When a step ran, since the start of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its row appeared.
+    pub started: Duration,
+    /// Its time appeared; `None` when it arrived late, with the end of the process.
+    pub ended: Option<Duration>,
+}
+
+/// One run of the tool.
+pub struct ToolRun {
+    /// What it printed.
+    pub output: RunOutput,
+    /// One for each finished step of `output`.
+    pub spans: Vec<Span>,
+    /// Why the run does not count; `None` when it ended well and its output is sound.
+    pub failure: Option<Failure>,
+    /// From start to end of the process.
+    pub wall: Duration,
+    /// Resources.
+    pub usage: Usage,
+    /// Largest resident set, read from the kernel when TOTAL appeared; `None` when the run did not come so far.
+    pub peak_memory: Option<u64>,
+    /// The testset in which it stopped, when it failed.
+    pub stopped_in: Option<String>,
+    /// The first part of its standard error.
+    pub stderr: String,
+}
+
+/// Runs the tool once, and tells of each step as it begins: its key and name.
+///
+/// # Errors
+/// Only when the process can't be started; a run that fails is a [`ToolRun`] with a failure.
+pub fn run(
+    place: &Place,
+    workload: &Workload,
+    interrupted: &AtomicBool,
+    on_step: &mut dyn FnMut(&StepKey, &str),
+) -> Result<ToolRun> {
+    let mut arguments: Vec<_> = workload.arguments().into_iter().map(Into::into).collect();
+    if let (Database::File, Some(path)) = (workload.database, place.database) {
+        arguments.push(path.as_os_str().to_owned());
+    }
+    let environment = place.temporary.map(|path| ("SQLITE_TMPDIR".to_string(), path.into()));
+    let launch = Launch {
+        program: place.tool,
+        arguments,
+        environment: environment.into_iter().collect(),
+        cpu: place.cpu,
+        groups: Vec::new(),
+        deadline: place.deadline,
+        launcher: place.launcher,
+    };
+    let mut scanner = Scanner::new(workload.testset.names());
+    let mut spans = Vec::new();
+    let mut open = None;
+    let mut faults: Vec<Fault> = Vec::new();
+    let mut peak_memory = None;
+    let outcome = process::run(&launch, interrupted, &mut |piece| {
+        for event in scanner.feed(piece.bytes) {
+            match event {
+                Event::Started(key, name) => {
+                    on_step(&key, &name);
+                    open = Some(piece.at);
+                }
+                Event::Finished => {
+                    if let Some(started) = open.take() {
+                        // Both in one piece: this process was late, and what it saw is no duration.
+                        spans.push(Span { started, ended: (piece.at > started).then_some(piece.at) });
+                    }
+                }
+                Event::Total => peak_memory = proc::peak_memory_bytes(piece.pid),
+                Event::Fault(fault) => faults.push(fault),
+                Event::Banner(_) => {}
+            }
+        }
+    })
+    .with_context(|| format!("{} can't be started", place.tool.display()))?;
+    if let Some(last) = spans.last_mut().filter(|_| !outcome.line_buffered) {
+        last.ended = None;
+    }
+    let stopped_in = scanner.testset();
+    let output = scanner.finish();
+    let failure = failure(&output, &outcome, faults.first());
+    let stopped_in = stopped_in.filter(|_| failure.is_some());
+    Ok(ToolRun {
+        output,
+        spans,
+        failure,
+        wall: outcome.wall,
+        usage: outcome.usage,
+        peak_memory,
+        stopped_in,
+        stderr: outcome.stderr,
+    })
+}
+
+/// Why a run does not count. No TOTAL means that it failed, whatever the exit status.
+fn failure(output: &RunOutput, outcome: &Outcome, fault: Option<&Fault>) -> Option<Failure> {
+    let place = match &output.unfinished {
+        Some((key, name)) => format!(" in step {key}, {name}"),
+        None => String::new(),
+    };
+    let said = outcome.stderr.trim().lines().next().unwrap_or_default();
+    outcome.failure(&place).or_else(|| match (fault, output.total_ms) {
+        (Some(fault @ Fault::NegativeStep(_)), _) => Some(Failure::saying(Cause::ClockStepped, fault)),
+        (Some(fault), _) => Some(Failure::saying(Cause::UnsoundOutput, fault)),
+        // A colon stands there even where nothing was said.
+        (None, None) => Some(Failure::at(Cause::NoTotal, &place, said)),
+        (None, Some(_)) => None,
+    })
+}

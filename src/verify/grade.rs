@@ -1,0 +1,335 @@
+//! Whether a record is fit to be cited: condition by condition.
+
+use crate::figure::{FigureKey, Figures, Metric};
+use crate::record::{Answer, Cause, Flag, Leg, Record, Run};
+use std::collections::BTreeSet;
+
+/// A condition of citation grade.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requirement {
+    /// This program measured, and carried out its plan.
+    MeasuredWhole,
+    /// Each engine tells its version and source id.
+    KnownEngines,
+    /// Each engine is the pinned one.
+    Pinned,
+    /// The tool was compiled with the cited flags, and no others.
+    ExactFlags,
+    /// The answers of every run are right.
+    RightAnswers,
+    /// All legs ran the same statements.
+    SameStatements,
+    /// TOTAL is the sum of its rows.
+    TotalAddsUp,
+    /// There are enough runs for an interval.
+    EnoughRuns,
+    /// The interval of the cited figure is narrow.
+    NarrowInterval,
+    /// Nothing else kept the machine busy.
+    QuietMachine,
+    /// The tool's clock can be trusted.
+    SaneClock,
+    /// The program that measured can be found again.
+    KnownProgram,
+}
+
+impl Requirement {
+    /// Its name in a citation.
+    pub fn words(self) -> &'static str {
+        match self {
+            Requirement::MeasuredWhole => "measured, and whole",
+            Requirement::KnownEngines => "known engines",
+            Requirement::Pinned => "pinned sources",
+            Requirement::ExactFlags => "exact flags",
+            Requirement::RightAnswers => "right answers",
+            Requirement::SameStatements => "same statements",
+            Requirement::TotalAddsUp => "TOTAL adds up",
+            Requirement::EnoughRuns => "at least 5 runs",
+            Requirement::NarrowInterval => "interval within ±1 %",
+            Requirement::QuietMachine => "quiet machine",
+            Requirement::SaneClock => "sane clock",
+            Requirement::KnownProgram => "known program",
+        }
+    }
+}
+
+/// A condition, and whether a record meets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// What is asked for.
+    pub requirement: Requirement,
+    /// Whether it is met; `None` when the record does not say.
+    pub met: Option<bool>,
+    /// The fact that decides it.
+    pub detail: String,
+}
+
+/// Fewest counted runs.
+pub const FEWEST_RUNS: usize = 5;
+/// Widest interval of the cited figure, to either side.
+pub const WIDEST_INTERVAL: f64 = 0.01;
+/// Most time that a hypervisor may take away during the runs, as a fraction of their length.
+pub const MOST_STEAL: f64 = 0.005;
+/// Most time that tasks of this machine may wait for a CPU, as a fraction of the runs' length.
+pub const MOST_PRESSURE: f64 = 0.05;
+/// The flags of the published build; see [`crate::record::BuildFacts::command`].
+const CITED_COMMAND: &str = "-O3 -DSQLITE_ENABLE_RTREE speedtest1.c sqlite3.c -lpthread -ldl -lm";
+
+/// What every condition is decided by.
+struct Judged<'a> {
+    figures: Figures<'a>,
+    record: &'a Record,
+    /// The figure that a citation gives; where there is none, the rate that is known least is judged.
+    headline: Option<FigureKey>,
+}
+
+/// The conditions of citation grade that have a meaning for a record; `headline` is the figure that its citation
+/// gives.
+pub fn conditions(figures: Figures, headline: Option<FigureKey>) -> Vec<Condition> {
+    let judged = Judged { figures, record: figures.record, headline };
+    if judged.record.legs.is_empty() {
+        return Vec::new();
+    }
+    let all = [
+        Some(judged.measured_whole()),
+        judged.engines(),
+        Some(judged.pinned()),
+        judged.flags(),
+        Some(judged.answers()),
+        judged.same_statements(),
+        judged.total_adds_up(),
+        Some(judged.runs()),
+        Some(judged.interval()),
+        Some(judged.quiet()),
+        judged.clock(),
+        Some(judged.program()),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Whether every condition is met.
+pub fn citable(conditions: &[Condition]) -> bool {
+    !conditions.is_empty() && conditions.iter().all(|condition| condition.met == Some(true))
+}
+
+fn condition(requirement: Requirement, met: Option<bool>, detail: impl Into<String>) -> Condition {
+    Condition { requirement, met, detail: detail.into() }
+}
+
+/// Names of the legs for which something is not so.
+fn without<'a>(legs: impl Iterator<Item = &'a Leg>, holds: impl Fn(&Leg) -> bool) -> Vec<&'a str> {
+    legs.filter(|leg| !holds(leg)).map(|leg| leg.name.as_str()).collect()
+}
+
+impl<'a> Judged<'a> {
+    /// Legs that ran SQL, which an echo does not.
+    fn sql_legs(&self) -> impl Iterator<Item = &'a Leg> + use<'a> {
+        self.record.legs.iter().filter(|leg| leg.engine.sqlite_version.is_some())
+    }
+
+    fn measured_whole(&self) -> Condition {
+        let (met, detail) = match (&self.record.partial, &self.record.imported) {
+            (Some(failure), _) => (false, format!("partial: {failure}")),
+            (None, Some(imported)) => (false, format!("read from {}, not measured by repro", imported.file)),
+            (None, None) => (true, "the plan was carried out".to_string()),
+        };
+        condition(Requirement::MeasuredWhole, Some(met), detail)
+    }
+
+    /// Of the official tool its sources tell it.
+    fn engines(&self) -> Option<Condition> {
+        if self.figures.shape.has_rows() {
+            return None;
+        }
+        let open = without(self.sql_legs(), |leg| leg.engine.source_id.is_some());
+        let met = open.is_empty() && self.sql_legs().next().is_some();
+        let of = if open.is_empty() { "every leg".to_string() } else { open.join(", ") };
+        let detail = match met {
+            true => "each leg names version and source id of its SQLite".to_string(),
+            false => format!("the SQLite of {of} is not known by its source id"),
+        };
+        Some(condition(Requirement::KnownEngines, Some(met), detail))
+    }
+
+    fn pinned(&self) -> Condition {
+        let all = || self.record.legs.iter().filter(|leg| self.figures.shape.has_rows() || runs_sql(leg));
+        let other = without(all(), |leg| leg.engine.pinned() != Some(false));
+        let unknown = without(all(), |leg| leg.engine.pinned().is_some());
+        let (met, detail) = match (other.as_slice(), unknown.as_slice()) {
+            ([], []) => (Some(true), "each engine is the pinned one, or the one in this program".to_string()),
+            ([], unknown) => (None, format!("the record does not say what {} ran", unknown.join(", "))),
+            (other, _) => (Some(false), format!("unpinned: {} did not run the pinned engine", other.join(", "))),
+        };
+        condition(Requirement::Pinned, met, detail)
+    }
+
+    /// Of a tool that this program, or somebody else, compiled.
+    fn flags(&self) -> Option<Condition> {
+        let leg = self.record.legs.first().filter(|_| self.figures.shape.has_rows())?;
+        let command = leg.engine.build.as_ref().map(|build| build.command.clone());
+        let exact = |command: &String| command.split_once(' ').is_some_and(|(_, rest)| rest == CITED_COMMAND);
+        let met = command.as_ref().map(exact);
+        let unknown = || "the record does not say how it was built".to_string();
+        Some(condition(Requirement::ExactFlags, met, command.unwrap_or_else(unknown)))
+    }
+
+    fn answers(&self) -> Condition {
+        let wrong = without(self.record.legs.iter(), |leg| !leg.answer.is_wrong());
+        let legs = || self.record.legs.iter().filter(|leg| self.figures.shape.has_rows() || runs_sql(leg));
+        let unchecked = without(legs(), |leg| {
+            !matches!(leg.answer, Answer::NotChecked { .. } | Answer::Unknown { .. })
+        });
+        let detail = legs().map(|leg| in_words(&leg.answer)).collect::<BTreeSet<_>>().into_iter();
+        let detail = detail.collect::<Vec<_>>().join("; ");
+        let differs = |flag: &&Flag| matches!(flag, Flag::AnswersDiffer { .. });
+        let runs = self.record.legs.iter().flat_map(|leg| &leg.runs);
+        let (met, detail) = match runs.flat_map(|run| &run.flags).find(differs) {
+            Some(flag) => (Some(false), flag.to_string()),
+            None if !wrong.is_empty() => (Some(false), detail),
+            None if !unchecked.is_empty() => (None, detail),
+            None => (Some(true), detail),
+        };
+        condition(Requirement::RightAnswers, met, detail)
+    }
+
+    /// Where legs are compared with each other.
+    fn same_statements(&self) -> Option<Condition> {
+        self.figures.shape.baseline?;
+        let counted = || self.sql_legs().flat_map(Leg::counted_runs);
+        let hashes: BTreeSet<&String> = counted().filter_map(|run| run.work.as_ref()).collect();
+        let whole = counted().all(|run| run.work.is_some());
+        let met = if whole { Some(hashes.len() == 1) } else { None };
+        let detail = match hashes.len() {
+            1 => format!("the same sequence in {} runs of all legs", counted().count()),
+            n => format!("{n} different sequences in {} runs of all legs", counted().count()),
+        };
+        Some(condition(Requirement::SameStatements, met, detail))
+    }
+
+    fn total_adds_up(&self) -> Option<Condition> {
+        if !self.figures.shape.has_rows() {
+            return None;
+        }
+        let (met, detail) = match self.record.check() {
+            Ok(()) => (true, "in every run, to the millisecond".to_string()),
+            Err(reason) => (false, reason),
+        };
+        Some(condition(Requirement::TotalAddsUp, Some(met), detail))
+    }
+
+    fn runs(&self) -> Condition {
+        let n = self.record.legs.iter().map(|leg| leg.counted().len()).min().unwrap_or(0);
+        let of = if self.record.legs.len() > 1 { " of each leg" } else { "" };
+        condition(Requirement::EnoughRuns, Some(n >= FEWEST_RUNS), format!("{n} counted runs{of}"))
+    }
+
+    fn interval(&self) -> Condition {
+        let keys = self.headline.clone().map_or_else(|| self.rates(), |key| vec![key]);
+        let width = |key: FigureKey| {
+            let (value, interval) = self.figures.cited(&key)?.estimate()?;
+            let width = interval.and_then(|interval| interval.relative_half_width(value));
+            Some((key, width.unwrap_or(f64::INFINITY)))
+        };
+        let widest = keys.into_iter().filter_map(width).max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let (met, detail) = match widest {
+            None => (false, "there is no figure".to_string()),
+            Some((key, width)) if width.is_infinite() => (false, format!("{key}: too few runs for an interval")),
+            Some((key, width)) => (
+                width <= WIDEST_INTERVAL,
+                format!("95 % interval of the median {key} is ±{:.2} %", width * 100.0),
+            ),
+        };
+        condition(Requirement::NarrowInterval, Some(met), detail)
+    }
+
+    fn rates(&self) -> Vec<FigureKey> {
+        self.record.legs.iter().flat_map(|leg| self.figures.keys(leg, Metric::Rate)).collect()
+    }
+
+    /// Client and server wait for each other's CPU, which is part of what they cost: that tasks wait is held against
+    /// the baseline only, where there is one. It ran in turn with the others.
+    fn quiet(&self) -> Condition {
+        let all: Vec<&Leg> = self.record.legs.iter().collect();
+        let alone = match self.figures.shape.baseline {
+            None => all.clone(),
+            Some(name) => all.iter().copied().filter(|leg| leg.name == name).collect(),
+        };
+        quiet_of(&all, &alone)
+    }
+
+    /// Of times that the tool took itself.
+    fn clock(&self) -> Option<Condition> {
+        if !self.figures.shape.has_rows() {
+            return None;
+        }
+        let runs = || self.record.legs.iter().flat_map(|leg| &leg.runs);
+        let disagrees = |run: &&Run| {
+            run.counts() && run.flags.iter().any(|flag| matches!(flag, Flag::ClocksDisagree { .. }))
+        };
+        let numbers: Vec<String> = runs().filter(disagrees).map(|run| run.number.to_string()).collect();
+        let stepped = |run: &&Run| run.rejected.as_ref().is_some_and(|why| why.cause == Cause::ClockStepped);
+        let stepped = runs().filter(stepped).count();
+        let met = numbers.is_empty() && stepped == 0;
+        let detail = match (met, stepped) {
+            (true, _) => "wall clock and monotonic clock agree on every row".to_string(),
+            (false, 0) => format!("clocks disagree by more than 5 ms on a row of run {}", numbers.join(", ")),
+            (false, n) => format!("the wall clock was stepped in {n} runs"),
+        };
+        Some(condition(Requirement::SaneClock, Some(met), detail))
+    }
+
+    fn program(&self) -> Condition {
+        let program = &self.record.program;
+        let met = program.revision != "unknown" && !program.revision.ends_with("-dirty");
+        let detail = format!("repro {} at {}", program.version, program.revision);
+        condition(Requirement::KnownProgram, Some(met), detail)
+    }
+}
+
+fn runs_sql(leg: &Leg) -> bool {
+    leg.engine.sqlite_version.is_some()
+}
+
+fn in_words(answer: &Answer) -> String {
+    match answer {
+        Answer::Right { found } => format!("{found} is right"),
+        Answer::Wrong { found, expected } => format!("{found}, expected {expected}"),
+        Answer::Unknown { found } => format!("{found}; the right answer is not known for this work"),
+        Answer::NotChecked { reason } => format!("not checked: {reason}"),
+    }
+}
+
+/// What was taken from `legs`, and how long tasks waited while `alone` ran, which wait for nobody of their own.
+fn quiet_of(legs: &[&Leg], alone: &[&Leg]) -> Condition {
+    let (runs, waits) = (observed(legs), observed(alone));
+    if runs.is_empty() || waits.is_empty() {
+        return condition(Requirement::QuietMachine, None, "the record does not say");
+    }
+    let steal_ms = |run: &Run| run.noise.as_ref()?.steal_ms;
+    let waited_us = |run: &Run| run.noise.as_ref()?.cpu_pressure_us;
+    let steal = share(&runs, 1.0, steal_ms);
+    let pressure = share(&waits, 1000.0, waited_us);
+    let throttled: u64 = runs.iter().filter_map(|run| run.noise.as_ref()?.throttle_events).sum();
+    let met = steal <= MOST_STEAL && pressure <= MOST_PRESSURE && throttled == 0;
+    let known =
+        runs.iter().all(|run| steal_ms(run).is_some()) && waits.iter().all(|run| waited_us(run).is_some());
+    let detail = format!(
+        "steal {:.2} % (at most {:.1} %), waiting for a CPU {:.1} % (at most {:.0} %), throttled {throttled} times",
+        steal * 100.0,
+        MOST_STEAL * 100.0,
+        pressure * 100.0,
+        MOST_PRESSURE * 100.0
+    );
+    condition(Requirement::QuietMachine, if met && !known { None } else { Some(met) }, detail)
+}
+
+/// Counted runs of which the record says what else the machine did.
+fn observed<'a>(legs: &[&'a Leg]) -> Vec<&'a Run> {
+    legs.iter().flat_map(|leg| leg.counted_runs()).filter(|run| run.noise.is_some()).collect()
+}
+
+/// The share of a time, `unit` to the millisecond, in the length of the runs.
+fn share(runs: &[&Run], unit: f64, of: impl Fn(&Run) -> Option<u64>) -> f64 {
+    let wall: u64 = runs.iter().filter_map(|run| run.noise.as_ref()?.wall_ms).sum::<u64>().max(1);
+    runs.iter().filter_map(|run| of(run)).sum::<u64>() as f64 / unit / wall as f64
+}
