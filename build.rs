@@ -59,7 +59,8 @@ fn list_references(folder: &Path, list: &Path) -> Result<(), String> {
         .filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".csv")?.to_string()))
         .collect();
     names.sort();
-    let file = |name: &str, ending: &str| format!("include_str!({:?})", folder.join(format!("{name}.{ending}")));
+    let file =
+        |name: &str, ending: &str| format!("include_str!({:?})", folder.join(format!("{name}.{ending}")));
     let line = |name: &String| format!("({name:?}, {}, {}),\n", file(name, "csv"), file(name, "toml"));
     let text = format!("&[\n{}]\n", names.iter().map(line).collect::<String>());
     fs::write(list, text).map_err(|error| format!("{}: {error}", list.display()))
@@ -153,7 +154,9 @@ fn compile_once(compiler: &OsStr, sources: &Path, out: &Path, fingerprint: &str)
 
 /// What makes this script run again. `src` is watched because the revision says whether the tree is clean.
 fn watch(root: &Path) {
-    for path in ["build.rs", "Cargo.toml", "src", "vendor/fetch", "vendor/sqlite.lock", "vendor/sqlite", "reference"] {
+    for path in
+        ["build.rs", "Cargo.toml", "src", "vendor/fetch", "vendor/sqlite.lock", "vendor/sqlite", "reference"]
+    {
         println!("cargo:rerun-if-changed={path}");
     }
     for name in ["CC", "REPRO_SQLITE_SRC", "REPRO_OFFLINE", "CARGO_NET_OFFLINE"] {

@@ -11,14 +11,14 @@
 #[path = "../tests/common/token.rs"]
 mod token;
 
+use repro::instrument::hrana::Protocol;
 use repro::instrument::hrana::{Client, Limits, Stream};
 use repro::instrument::meter::thread_cpu_ns;
-use repro::study::serverless::side::floor::Echo;
-use repro::instrument::sqld::token::Access;
-use repro::instrument::sqld::{Server, Setting, program};
-use repro::stats::{Ratio, Summary};
-use repro::instrument::hrana::Protocol;
 use repro::instrument::sql::{Statement, Value};
+use repro::instrument::sqld::token::Access;
+use repro::instrument::sqld::{Config, Server, program};
+use repro::stats::{Ratio, Summary};
+use repro::study::serverless::side::floor::Echo;
 use serde::Deserialize;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -69,7 +69,7 @@ fn main() {
 }
 
 fn start(folder: &Path) -> Server {
-    let setting = Setting {
+    let setting = Config {
         program: program::find(None, folder).expect("sqld"),
         arguments: Vec::new(),
         folder: folder.to_path_buf(),

@@ -2,11 +2,11 @@
 //! every statement with the same words. `cargo bench --bench load_generator`.
 
 use nix::sys::resource::{UsageWho, getrusage};
+use repro::instrument::hrana::Protocol;
 use repro::instrument::hrana::{self, Address, Client, Limits, Stream};
 use repro::stats::Summary;
 use repro::study::clients::Mix;
 use repro::study::clients::statements::Statements;
-use repro::instrument::hrana::Protocol;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;

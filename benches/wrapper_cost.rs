@@ -5,10 +5,9 @@
 //! prints the ratio pair by pair, its median and 95 % interval, how far the observed times are from the
 //! reported ones, and how far their sum is from TOTAL.
 
-use repro::study::speedtest1;
 use repro::record::{self, Record};
 use repro::stats::Ratio;
-use repro::study::speedtest1::import;
+use repro::study::speedtest1::{import, unpack};
 use std::path::Path;
 use std::process::Command;
 
@@ -18,13 +17,13 @@ fn main() {
     let pairs = numbers.first().copied().unwrap_or(10);
     let size = numbers.get(1).copied().unwrap_or(100).to_string();
     let cache = tempfile::tempdir().expect("a temporary folder");
-    let tool = native::unpack(cache.path()).expect("the tool can be unpacked");
+    let tool = unpack(cache.path()).expect("the tool can be unpacked");
     let mut totals = Vec::new();
     let mut records = Vec::new();
     bare(&tool, &size);
     for pair in 1..=pairs {
         let (alone, record) = (bare(&tool, &size), wrapped(&size));
-        let under = record.legs[0].totals()[0];
+        let under = total(&record);
         println!("pair {pair:2}: {under:6} ms under repro, {alone:6} ms alone, ratio {:.4}", under / alone);
         totals.push((under, alone));
         records.push(record);
@@ -56,23 +55,28 @@ fn wrapped(size: &str) -> Record {
         ])
         .output()
         .expect("repro runs");
-    format::read(&String::from_utf8_lossy(&output.stdout)).expect("repro prints a record")
+    record::read(&String::from_utf8_lossy(&output.stdout)).expect("repro prints a record")
+}
+
+fn total(record: &Record) -> f64 {
+    record.legs[0].runs[0].total_ms.expect("the run has ended") as f64
 }
 
 /// The distance of the two clocks, over all runs.
 fn clocks(records: &[Record]) {
     let mut distances: Vec<(f64, String)> = Vec::new();
     let mut sums = Vec::new();
-    for leg in records.iter().flat_map(|record| &record.legs) {
+    for record in records {
         let mut sum = 0.0;
-        for step in &leg.steps {
-            let reported = leg.reported(step)[0];
+        for phase in &record.legs[0].phases {
+            let measure = &phase.samples[0].measure;
             // Both ends of a very short row may come in one piece; then there is nothing to compare.
-            let Some(observed) = leg.observed(step).first().copied() else { continue };
-            distances.push(((observed - reported).abs(), step.key.to_string()));
+            let (Some(reported), Some(ns)) = (measure.reported_ms, measure.elapsed_ns) else { continue };
+            let observed = ns as f64 / 1e6;
+            distances.push(((observed - reported as f64).abs(), phase.name.clone()));
             sum += observed;
         }
-        sums.push(sum / leg.totals()[0]);
+        sums.push(sum / total(record));
     }
     distances.sort_by(|a, b| b.0.total_cmp(&a.0));
     let within = distances.iter().filter(|(distance, _)| *distance <= 2.0).count();

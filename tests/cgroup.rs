@@ -2,7 +2,8 @@
 //! passes: run it as root.
 
 use repro::instrument::cgroup::{Limits, MemoryGroup, Usage, enter};
-use repro::instrument::page_cache::{ProcessIo, drop_file, resident_bytes};
+use repro::instrument::page_cache::{drop_file, resident_bytes};
+use repro::instrument::proc::Io;
 use repro::machine::disk;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -67,12 +68,12 @@ fn read_twice(mut command: Command) -> [u64; 2] {
     let mut ask = child.stdin.take().unwrap();
     let mut answer = BufReader::new(child.stdout.take().unwrap());
     let passes = [(); 2].map(|()| {
-        let before = ProcessIo::of(child.id()).unwrap();
+        let before = Io::of(child.id()).unwrap();
         ask.write_all(b"go\n").unwrap();
         let mut line = String::new();
         answer.read_line(&mut line).unwrap();
         assert_eq!(line, "done\n");
-        ProcessIo::of(child.id()).unwrap().since(before).read_bytes
+        Io::of(child.id()).unwrap().since(before).read_bytes
     });
     drop(ask);
     assert!(child.wait().unwrap().success());

@@ -1,8 +1,8 @@
 //! The client against servers that break every rule: each ends in time, in memory, and with a failure of its class.
 
+use repro::instrument::hrana::Protocol;
 use repro::instrument::hrana::{Address, Client, Failure, Limits, Reply, Token};
 use repro::instrument::proc::Usage;
-use repro::instrument::hrana::Protocol;
 use repro::instrument::sql::{Statement, Value as SqlValue};
 use serde_json::{Value, json};
 use std::io::{Read, Write};

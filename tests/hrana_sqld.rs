@@ -3,11 +3,11 @@
 mod common;
 
 use common::{Home, sqld, wait_until};
+use repro::instrument::hrana::Protocol;
 use repro::instrument::hrana::{Address, Client, Failure, Limits, Reply, Token};
+use repro::instrument::sql::{Statement, Value};
 use repro::instrument::sqld::token::{Access, Keys};
 use repro::instrument::sqld::{Server, tail};
-use repro::instrument::hrana::Protocol;
-use repro::instrument::sql::{Statement, Value};
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;

@@ -6,8 +6,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use repro::instrument::hrana::{Address, Client, Failure, Limits, Token};
 use repro::instrument::hrana::Protocol;
+use repro::instrument::hrana::{Address, Client, Failure, Limits, Token};
 use repro::instrument::sql::Statement;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};

@@ -7,7 +7,7 @@ use common::load::{
     outcome, pause, verdict,
 };
 use common::sqld::{assert_nothing_is_left, servers_in};
-use common::{array, list, load, wait_until};
+use common::{array, list, load, wait_until, why};
 use nix::sys::signal::{Signal, kill};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -76,7 +76,7 @@ fn a_server_that_can_not_be_started_again() {
     program.end(Duration::from_secs(20)).exits(3).says(&["the server, started again", "exit status: 7"]);
     assert_nothing_is_left(&place.data());
     let record = load(&place.home.file("a.json"));
-    assert!(record["partial"].as_str().unwrap().contains("exit status: 7"), "{}", record["partial"]);
+    assert!(why(&record, "partial").contains("exit status: 7"), "{}", record["partial"]);
     assert_eq!(record["legs"][0]["answer"]["verdict"], "not-checked", "{}", record["legs"][0]["answer"]);
     let measure = only_level(&record);
     assert_counts_agree("clients-2", measure);
@@ -171,7 +171,7 @@ fn folders(place: &Place) -> Vec<PathBuf> {
 /// Whole levels are kept, and what is said of the answers is true of the levels that were looked at.
 #[track_caller]
 fn assert_ended_early(record: &Value) {
-    assert_eq!(record["partial"], "interrupted");
+    assert_eq!(why(&record, "partial"), "interrupted");
     assert!(record["finished"].is_string());
     let leg = &record["legs"][0];
     let mut whole = 0;
@@ -259,7 +259,7 @@ fn killed_it_takes_clients_and_server_along() {
     assert_nothing_runs(&place.home, Duration::from_secs(2));
     assert_eq!(servers_in(&place.data()), Vec::<i32>::new());
     let record = load(&place.home.file("a.json"));
-    assert_eq!(record["partial"], "under way, or ended by force");
+    assert_eq!(why(&record, "partial"), "under way, or ended by force");
     let levels = levels(&record);
     let [(name, measure)] = levels[..] else { panic!("{} levels", levels.len()) };
     assert_everything_is_there(name, measure);

@@ -4,7 +4,7 @@
 mod common;
 
 use common::oltp::*;
-use common::{Done, Home, Tmpfs, list, load, wait_until};
+use common::{Done, Home, Tmpfs, list, load, wait_until, why};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use std::fs::{self, File};
@@ -214,7 +214,7 @@ fn killed_in_each_phase(folder: &Path, options: &[&str]) {
         assert_no_process_is_left(folder);
         killed.push(pid);
         let record = load(&home.file(&record));
-        assert_eq!(record["partial"], "under way, or ended by force", "{phase}");
+        assert_eq!(why(&record, "partial"), "under way, or ended by force", "{phase}");
         assert_eq!(record.get("finished"), None);
         home.repro(&["show", &format!("{phase}.json")]).exits(0).prints(&["PARTIAL"]);
         assert_eq!(list(&home.temporary()), Vec::<PathBuf>::new());
@@ -266,7 +266,7 @@ fn interrupted_in_a_phase() {
         assert_no_process_is_left(folder.path());
         assert_eq!(list(folder.path()), Vec::<PathBuf>::new(), "{phase}");
         let record = load(&home.file(&record));
-        assert_eq!(record["partial"], "in-ram: interrupted");
+        assert_eq!(why(&record, "partial"), "in-ram: interrupted");
         assert!(record["finished"].is_string());
         assert_eq!(record["legs"][0]["runs"][0]["rejected"], "interrupted");
         // What had ended is kept.
@@ -303,7 +303,7 @@ fn interrupted_and_killed_in_a_group() {
     let leg: i32 = leg.file_name().unwrap().to_str().unwrap().parse().unwrap();
     nix::sys::signal::kill(Pid::from_raw(leg), Signal::SIGKILL).unwrap();
     program.end(SOON).exits(3).says(&["killed by signal 9"]);
-    assert_eq!(load(&home.file("b.json"))["partial"], "disk-bound: killed by signal 9");
+    assert_eq!(why(&load(&home.file("b.json")), "partial"), "disk-bound: killed by signal 9");
     assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
     assert_eq!(list(folder.path()), Vec::<PathBuf>::new());
 }
@@ -315,7 +315,7 @@ fn stopped_at_the_deadline() {
     let options = [&SMALL[..], &["--deadline", "0.7"]].concat();
     home.repro(&words(folder.path(), "a.json", &options)).exits(3).says(&["stopped at the deadline"]);
     let record = load(&home.file("a.json"));
-    assert_eq!(record["partial"], "in-ram: stopped at the deadline");
+    assert_eq!(why(&record, "partial"), "in-ram: stopped at the deadline");
     assert_eq!(list(folder.path()), Vec::<PathBuf>::new());
 }
 
@@ -344,11 +344,11 @@ fn the_disk_fills_up_in_the_bulk_insert() {
     program.end(PATIENCE).exits(3).says(&["phase bulk-insert", "full"]);
     assert_eq!(small.names(), ["filler"]);
     let record = load(&home.file("a.json"));
-    let reason = record["partial"].as_str().unwrap();
+    let reason = why(&record, "partial");
     eprintln!("the reason in the record: {reason}");
     assert!(reason.starts_with("in-ram: phase bulk-insert") && reason.contains("full"), "{reason}");
     assert!(record["finished"].is_string());
-    assert!(record["legs"][0]["runs"][0]["rejected"].is_string());
+    assert!(record["legs"][0]["runs"][0]["rejected"]["message"].is_string());
     home.repro(&["show", "a.json"]).exits(0).prints(&["PARTIAL"]);
     fs::remove_file(small.file("filler")).unwrap();
     measure(&home, &folder, "b.json", &SMALL);

@@ -4,14 +4,14 @@ mod common;
 
 use common::sqld::{Database, PIN, assert_nothing_is_left, program, servers_in, start};
 use common::token::text_of;
-use common::{Done, Home, array, list, load, wait_until};
+use common::{Done, Home, array, list, load, wait_until, why};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use repro::instrument::hrana::Token;
-use repro::instrument::sqld::token::{Access, Keys};
 use repro::instrument::sql::Value as SqlValue;
+use repro::instrument::sqld::token::{Access, Keys};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -254,7 +254,7 @@ fn a_program_that_never_listens() {
     done.exits(3).says(&["thinking", "not healthy within 20 s"]);
     assert!(begun.elapsed() < Duration::from_secs(30));
     assert_nothing_is_left(&place.data());
-    assert!(load(&place.home.file("a.json"))["partial"].as_str().unwrap().contains("not healthy"));
+    assert!(why(&load(&place.home.file("a.json")), "partial").contains("not healthy"));
 
     let program = place.home.start(&words_for(&silent, &["--record", "b.json"]));
     wait_until("it is started", Duration::from_secs(30), || servers_in(&place.data()).first().copied());
@@ -298,12 +298,12 @@ fn a_server_that_is_killed() {
 /// The record holds the steps so far, and in the last of them one failure.
 #[track_caller]
 fn assert_broken(record: &Value, class: &str) {
-    let partial = record["partial"].as_str().unwrap();
+    let partial = why(&record, "partial");
     let leg = &record["legs"][0];
     let steps = steps(leg);
     let ((last, failed), whole) = steps.split_last().unwrap();
     assert!(partial.contains(&format!("step {last}: statement ")) && partial.contains(class), "{partial}");
-    assert!(record["finished"].is_string() && leg["runs"][0]["rejected"].is_string());
+    assert!(record["finished"].is_string() && leg["runs"][0]["rejected"]["message"].is_string());
     assert!(!whole.is_empty() && steps.len() < STEPS, "{last}");
     for (name, measure) in whole {
         assert_eq!(measure.get("errors"), None, "{name}");
@@ -349,7 +349,7 @@ fn interrupted_at_any_moment() {
         program.end(SOON).exits(3).says(&["interrupted"]);
         assert_nothing_is_left(&place.data());
         let record = load(&place.home.file(&name));
-        assert!(record["partial"].as_str().unwrap().ends_with("interrupted"), "{}", record["partial"]);
+        assert!(why(&record, "partial").ends_with("interrupted"), "{}", record["partial"]);
         assert!(record["finished"].is_string());
         assert!(!place.home.file(&format!("{round}.sqld.log")).exists());
     }
@@ -364,7 +364,7 @@ fn killed_it_takes_the_server_along() {
     program.signal(Signal::SIGKILL);
     assert_eq!(program.end(SOON).code, None);
     wait_until("the server is gone", SOON, || servers_in(&place.data()).is_empty().then_some(()));
-    assert_eq!(load(&place.home.file("a.json"))["partial"], "under way, or ended by force");
+    assert_eq!(why(&load(&place.home.file("a.json")), "partial"), "under way, or ended by force");
     assert_eq!(list(&place.data()).len(), 1);
     let precious = place.data().join("notes.txt");
     fs::write(&precious, "mine").unwrap();
@@ -586,7 +586,7 @@ fn the_published_figures() {
 #[track_caller]
 fn assert_verdicts(done: &Done) {
     assert!(matches!(done.code, Some(0 | 1)), "{done:?}");
-    for (step, _) in repro::suite::serverless::STEPS {
+    for (step, _) in repro::study::serverless::STEPS {
         for leg in ["embedded", "sqld"] {
             assert!(done.out.contains(&format!("{leg}/{step}/time")), "no {leg}/{step}: {}", done.out);
         }

@@ -87,10 +87,7 @@ fn screen() -> Screen {
     let is_terminal = terminal.is_term();
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    Screen {
-        width: if is_terminal { width().or_else(columns) } else { None },
-        colour: is_terminal && !plain,
-    }
+    Screen { width: if is_terminal { width().or_else(columns) } else { None }, colour: is_terminal && !plain }
 }
 
 /// The tables of a record, with what there is to say of any record.

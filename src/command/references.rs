@@ -45,9 +45,8 @@ pub fn all(folder: Option<&Path>) -> Result<Vec<(String, Result<Reference>)>> {
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         files.retain(|path| path.extension().is_some_and(|ending| ending == "csv"));
         files.sort();
-        let read = |file: PathBuf| {
-            (file.display().to_string(), Text::read(&file).and_then(|text| parse(&text)))
-        };
+        let read =
+            |file: PathBuf| (file.display().to_string(), Text::read(&file).and_then(|text| parse(&text)));
         all.extend(files.into_iter().map(read));
     }
     Ok(all)

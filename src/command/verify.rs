@@ -52,7 +52,12 @@ pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
 }
 
 /// Reads a reference and checks, before anything is measured, that its study can do what is wished.
-fn subject(args: &VerifyArgs, named: &std::path::PathBuf, measures: bool, setting: &Setting) -> Result<Subject> {
+fn subject(
+    args: &VerifyArgs,
+    named: &std::path::PathBuf,
+    measures: bool,
+    setting: &Setting,
+) -> Result<Subject> {
     let reference = references::load(named, args.folder.as_deref())?;
     let study = registry::named(&reference.about.study)
         .ok_or_else(|| anyhow!("{}: no study `{}`", reference.name, reference.about.study))?;
@@ -60,9 +65,7 @@ fn subject(args: &VerifyArgs, named: &std::path::PathBuf, measures: bool, settin
         return Ok(Subject { reference, study, task: None });
     }
     let name = &reference.name;
-    args.wishes
-        .check(study.shape().name, study.takes())
-        .map_err(|reason| anyhow!("{name}: {reason}"))?;
+    args.wishes.check(study.shape().name, study.takes()).map_err(|reason| anyhow!("{name}: {reason}"))?;
     let task = study.published(&reference.parameters, &args.wishes, setting);
     let task = task.map_err(|error| error.context(name.clone()))?;
     Ok(Subject { task: Some(task), reference, study })

@@ -57,6 +57,12 @@ pub enum Effect {
     Nothing,
 }
 
+impl std::fmt::Debug for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shape").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 impl Effect {
     /// Whether it only says how much of the work is done.
     pub fn is_extent(self) -> bool {

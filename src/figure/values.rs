@@ -159,9 +159,8 @@ impl<'a> Figures<'a> {
         };
         let count =
             |of: fn(&Measure) -> u64| each(&|all| Some(all.iter().map(|m| of(m)).sum::<u64>() as f64));
-        let latency = |quantile: Quantile| {
-            each(&|all| Some(all.first()?.latency.as_ref()?.at(quantile) as f64 / 1e6))
-        };
+        let latency =
+            |quantile: Quantile| each(&|all| Some(all.first()?.latency.as_ref()?.at(quantile) as f64 / 1e6));
         match key.metric {
             Metric::Time => self.time(leg, &key.phase),
             Metric::Rate => rate(leg, &key.phase),

@@ -197,13 +197,14 @@ impl Meter {
 }
 
 /// Percentiles of a histogram, and the histogram. `missing` operations have no latency, because no answer came: a
-/// percentile that they could move, were they slower than all others, is a lower bound.
+/// percentile that they would move by more than a hundredth, were they slower than all others, is a lower bound.
 pub fn latency(histogram: &Histogram<u32>, missing: u64) -> Latency {
     let known = histogram.len();
     let moved = |quantile: &Quantile| {
-        let all = quantile.fraction() * (known + missing) as f64 / known.max(1) as f64;
-        let then = if all > 1.0 { None } else { Some(histogram.value_at_quantile(all)) };
-        missing > 0 && then != Some(histogram.value_at_quantile(quantile.fraction()))
+        let then = quantile.fraction() * (known + missing) as f64 / known.max(1) as f64;
+        let now = histogram.value_at_quantile(quantile.fraction());
+        let moves = || (histogram.value_at_quantile(then) - now) as f64 > 0.01 * now as f64;
+        missing > 0 && (then > 1.0 || moves())
     };
     let mut bytes = Vec::new();
     // Writing to memory can't fail; should it ever, the percentiles stand all the same.
@@ -296,10 +297,15 @@ mod tests {
         (1..=1000).for_each(|value| histogram.record(value).unwrap());
         let bounds = |missing| latency(&histogram, missing).at_least.into_iter().collect::<Vec<_>>();
         assert_eq!(bounds(0), []);
-        assert_eq!(bounds(1), [Quantile::P99, Quantile::P999, Quantile::Max]);
+        assert_eq!(bounds(1), [Quantile::Max]);
+        assert_eq!(bounds(5), [Quantile::P999, Quantile::Max]);
+        assert_eq!(bounds(20), [Quantile::P50, Quantile::P95, Quantile::P99, Quantile::P999, Quantile::Max]);
         assert_eq!(bounds(1000), Quantile::ALL);
         histogram.clear();
         histogram.record_n(7, 1000).unwrap();
-        assert_eq!(latency(&histogram, 5).at_least.into_iter().collect::<Vec<_>>(), [Quantile::P999, Quantile::Max]);
+        assert_eq!(
+            latency(&histogram, 5).at_least.into_iter().collect::<Vec<_>>(),
+            [Quantile::P999, Quantile::Max]
+        );
     }
 }

@@ -196,7 +196,10 @@ mod tests {
         let io = Io { read_bytes: 4096, write_bytes: 512 };
         assert_eq!(parse_io(text), Some(io));
         assert_eq!(parse_io("read_bytes: 1\n"), None);
-        assert_eq!(io.since(Io { read_bytes: 96, write_bytes: 600 }), Io { read_bytes: 4000, write_bytes: 0 });
+        assert_eq!(
+            io.since(Io { read_bytes: 96, write_bytes: 600 }),
+            Io { read_bytes: 4000, write_bytes: 0 }
+        );
     }
 
     #[test]

@@ -114,7 +114,11 @@ const GRACE: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// When the child can't be started.
-pub fn run(launch: &Launch, interrupted: &AtomicBool, on_piece: &mut dyn FnMut(Piece)) -> io::Result<Outcome> {
+pub fn run(
+    launch: &Launch,
+    interrupted: &AtomicBool,
+    on_piece: &mut dyn FnMut(Piece),
+) -> io::Result<Outcome> {
     let (reader, writer, line_buffered) = output_channel()?;
     let before = children_usage();
     let mut child = Guard(spawn(launch, writer)?);

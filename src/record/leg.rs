@@ -194,9 +194,7 @@ impl Leg {
 
     /// Every sample with the name of its phase, those of runs that don't count among them.
     pub fn all_samples(&self) -> impl Iterator<Item = (&str, &Sample)> {
-        self.phases
-            .iter()
-            .flat_map(|phase| phase.samples.iter().map(|sample| (phase.name.as_str(), sample)))
+        self.phases.iter().flat_map(|phase| phase.samples.iter().map(|sample| (phase.name.as_str(), sample)))
     }
 
     /// The sum of the times that the tool reported for the rows of a run, ms; `None` where it reports none.

@@ -148,7 +148,9 @@ impl fmt::Display for Flag {
                 "the tool of version {version} has rows that are missing here, removed or never run: {}",
                 rows.join(", ")
             ),
-            Flag::EndedEarly { phases, failure } => write!(f, "ended early, after {phases} levels: {failure}"),
+            Flag::EndedEarly { phases, failure } => {
+                write!(f, "ended early, after {phases} levels: {failure}")
+            }
             Flag::BusyClients { phase, cores } => write!(
                 f,
                 "{phase}: each client used {:.0} % of a core, so that the clients may limit the rate",

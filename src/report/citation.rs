@@ -89,7 +89,8 @@ fn bibtex(record: &Record, source: &Source, line: &str, citable: bool) -> String
     ];
     // A package for URLs takes it as it is; only what would end the field is not one.
     fields.extend(source.url.map(|url| ("url", url.replace(['{', '}', '\\', ' '], ""))));
-    let fields: Vec<String> = fields.iter().map(|(name, value)| format!("  {name:6} = {{{value}}}")).collect();
+    let fields: Vec<String> =
+        fields.iter().map(|(name, value)| format!("  {name:6} = {{{value}}}")).collect();
     format!("@misc{{{key},\n{}\n}}", fields.join(",\n"))
 }
 

@@ -62,11 +62,7 @@ fn grouped(record: &Record, line: impl Fn(&Leg) -> String) -> Vec<String> {
 
 fn engine(engine: &Engine, imported: bool) -> String {
     // An echo has no version and no build. What was imported may lack them, too, but is a SQLite.
-    if !imported
-        && engine.sqlite_version.is_none()
-        && engine.source_id.is_none()
-        && engine.build.is_none()
-    {
+    if !imported && engine.sqlite_version.is_none() && engine.source_id.is_none() && engine.build.is_none() {
         return engine.name.clone();
     }
     let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".to_string());
@@ -80,7 +76,6 @@ fn engine(engine: &Engine, imported: bool) -> String {
     let (version, source) = (known(&engine.sqlite_version), known(&engine.source_id));
     format!("{} · SQLite {version} ({source}) · {pin}", engine.name)
 }
-
 
 /// The compile command; of a program that came as it is, where it lay.
 fn build(engine: &Engine) -> String {

@@ -45,8 +45,8 @@ fn memory(leg: &Leg) -> Option<String> {
 
 fn of_run(of: &str, run: &Run) -> Vec<Text> {
     let rejected = run.rejected.iter();
-    let rejected = rejected
-        .map(|why| Text::new(format!("{of}run {} does not count: {why}", run.number), Tone::Warning));
+    let rejected =
+        rejected.map(|why| Text::new(format!("{of}run {} does not count: {why}", run.number), Tone::Warning));
     let flags = run.flags.iter().map(|flag| Text::from(format!("{of}run {}: {flag}", run.number)));
     rejected.chain(flags).collect()
 }
@@ -84,7 +84,8 @@ fn total(figures: Figures) -> Option<String> {
 
 /// Median and range of a summary: `12 (11–14)`; without an interval the median alone.
 pub fn median_and_interval(summary: &Summary, digits: fn(f64) -> String) -> [String; 2] {
-    let interval = summary.interval.map_or(String::new(), |i| format!("{}–{}", digits(i.low), digits(i.high)));
+    let interval =
+        summary.interval.map_or(String::new(), |i| format!("{}–{}", digits(i.low), digits(i.high)));
     [digits(summary.median), interval]
 }
 
@@ -107,7 +108,10 @@ fn wholes<'a>(figures: Figures, leg: &'a Leg) -> (&'static str, Vec<(&'a Run, f6
     };
     if figures.shape.has_rows() {
         let Some(totals) = figures.cited(&FigureKey::row(WHOLE)) else { return ("TOTAL", Vec::new()) };
-        return ("TOTAL", leg.counted_runs().filter_map(|run| Some((run, keyed(run.number, &totals)?))).collect());
+        return (
+            "TOTAL",
+            leg.counted_runs().filter_map(|run| Some((run, keyed(run.number, &totals)?))).collect(),
+        );
     }
     let of = |phase: &str| figures.observed(&FigureKey::new(&leg.name, phase, Metric::Time));
     let phases: Option<Vec<_>> = leg.phases.iter().map(|phase| of(&phase.name)).collect();

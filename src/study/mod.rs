@@ -50,12 +50,8 @@ pub trait Study: Sync {
     ///
     /// # Errors
     /// As those of [`Study::asked`].
-    fn published(
-        &self,
-        parameters: &Parameters,
-        wishes: &Wishes,
-        setting: &Setting,
-    ) -> Result<Box<dyn Task>>;
+    fn published(&self, parameters: &Parameters, wishes: &Wishes, setting: &Setting)
+    -> Result<Box<dyn Task>>;
 
     /// The options of a plan that have a meaning for it.
     fn takes(&self) -> &'static [PlanOption];

@@ -4,13 +4,8 @@ use super::{Study, clients, oltp, serverless, speedtest1};
 use crate::figure::Shape;
 
 /// In the order in which they are listed.
-pub const STUDIES: &[&dyn Study] = &[
-    &speedtest1::Speedtest1,
-    &oltp::Oltp,
-    &serverless::Serverless,
-    &clients::Sweep,
-    &clients::Million,
-];
+pub const STUDIES: &[&dyn Study] =
+    &[&speedtest1::Speedtest1, &oltp::Oltp, &serverless::Serverless, &clients::Sweep, &clients::Million];
 
 /// The study that runs when none is named.
 pub const DEFAULT: &dyn Study = &speedtest1::Speedtest1;

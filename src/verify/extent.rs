@@ -91,7 +91,8 @@ impl<'a> Extent<'a> {
         if judgement.verdict == Verdict::Missing {
             let mut left_out: Vec<&str> = figures.iter().filter_map(|key| self.left_out(key)).collect();
             left_out.dedup();
-            return (!left_out.is_empty()).then(|| format!("not run{}: {}", self.choice(), left_out.join(", ")));
+            return (!left_out.is_empty())
+                .then(|| format!("not run{}: {}", self.choice(), left_out.join(", ")));
         }
         let resized = || match claim.test {
             Test::Bound { .. } | Test::Each { .. } => figures.iter().find_map(|key| self.why_resized(key)),

@@ -158,7 +158,9 @@ impl<'a> Judged<'a> {
         let (met, detail) = match (other.as_slice(), unknown.as_slice()) {
             ([], []) => (Some(true), "each engine is the pinned one, or the one in this program".to_string()),
             ([], unknown) => (None, format!("the record does not say what {} ran", unknown.join(", "))),
-            (other, _) => (Some(false), format!("unpinned: {} did not run the pinned engine", other.join(", "))),
+            (other, _) => {
+                (Some(false), format!("unpinned: {} did not run the pinned engine", other.join(", ")))
+            }
         };
         condition(Requirement::Pinned, met, detail)
     }
@@ -176,9 +178,8 @@ impl<'a> Judged<'a> {
     fn answers(&self) -> Condition {
         let wrong = without(self.record.legs.iter(), |leg| !leg.answer.is_wrong());
         let legs = || self.record.legs.iter().filter(|leg| self.figures.shape.has_rows() || runs_sql(leg));
-        let unchecked = without(legs(), |leg| {
-            !matches!(leg.answer, Answer::NotChecked { .. } | Answer::Unknown { .. })
-        });
+        let unchecked =
+            without(legs(), |leg| !matches!(leg.answer, Answer::NotChecked { .. } | Answer::Unknown { .. }));
         let detail = legs().map(|leg| in_words(&leg.answer)).collect::<BTreeSet<_>>().into_iter();
         let detail = detail.collect::<Vec<_>>().join("; ");
         let differs = |flag: &&Flag| matches!(flag, Flag::AnswersDiffer { .. });
@@ -233,7 +234,9 @@ impl<'a> Judged<'a> {
         let widest = keys.into_iter().filter_map(width).max_by(|(_, a), (_, b)| a.total_cmp(b));
         let (met, detail) = match widest {
             None => (false, "there is no figure".to_string()),
-            Some((key, width)) if width.is_infinite() => (false, format!("{key}: too few runs for an interval")),
+            Some((key, width)) if width.is_infinite() => {
+                (false, format!("{key}: too few runs for an interval"))
+            }
             Some((key, width)) => (
                 width <= WIDEST_INTERVAL,
                 format!("95 % interval of the median {key} is ±{:.2} %", width * 100.0),

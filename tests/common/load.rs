@@ -92,7 +92,7 @@ impl Place {
 
 /// Connections that a server has on the port on which it listens.
 fn connections_of(process: i32) -> Option<usize> {
-    let port = observe::listening_port(process as u32)?;
+    let port = proc::listening_port(process as u32)?;
     let table = fs::read_to_string(format!("/proc/{process}/net/tcp")).ok()?;
     let (address, established) = (format!("0100007F:{port:04X}"), "01");
     let fields = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();

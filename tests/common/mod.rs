@@ -247,18 +247,25 @@ pub fn runs(record: &Value) -> &[Value] {
     array(&record["legs"][0], "runs")
 }
 
-/// The steps of the only leg.
+/// The rows of the only leg.
 pub fn steps(record: &Value) -> &[Value] {
-    array(&record["legs"][0], "steps")
+    array(&record["legs"][0], "phases")
 }
 
 /// `TESTSET/NUMBER`, with `#2` for the second of that number.
 pub fn key(step: &Value) -> String {
-    let testset = step["testset"].as_str().unwrap();
-    match step["occurrence"].as_u64().unwrap() {
-        1 => format!("{testset}/{}", step["number"]),
-        n => format!("{testset}/{}#{n}", step["number"]),
-    }
+    step["name"].as_str().unwrap().to_string()
+}
+
+/// What a row was reported to take in its first sample, ms.
+pub fn first_ms(step: &Value) -> i64 {
+    array(step, "samples")[0]["measure"]["reported_ms"].as_i64().unwrap()
+}
+
+/// Why a record is partial, or a run rejected: what stands there for a person.
+#[track_caller]
+pub fn why<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name]["message"].as_str().unwrap_or_else(|| panic!("no `{name}` in {value}"))
 }
 
 /// The keys of all steps.
@@ -272,7 +279,7 @@ pub fn sums(record: &Value) -> BTreeMap<u64, (usize, i64)> {
     for sample in steps(record).iter().flat_map(|step| array(step, "samples")) {
         let (count, sum) = sums.entry(sample["run"].as_u64().unwrap()).or_insert((0, 0));
         *count += 1;
-        *sum += sample["reported_ms"].as_i64().unwrap();
+        *sum += sample["measure"]["reported_ms"].as_i64().unwrap();
     }
     sums
 }

@@ -1,10 +1,10 @@
 //! What the tests with a real sqld share.
 
 use super::{Home, list, skip, wait_until};
-use repro::instrument::hrana::{Address, Client, Limits, Stream};
-use repro::instrument::sqld::{Server, Setting, program};
 use repro::instrument::hrana::Protocol;
+use repro::instrument::hrana::{Address, Client, Limits, Stream};
 use repro::instrument::sql::{Statement, Value};
+use repro::instrument::sqld::{Config, Server, program};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub fn assert_nothing_is_left(folder: &Path) {
 
 /// A server of the test's own, with its folder in `home`.
 pub fn start(home: &Home, program: &Path) -> Server {
-    let setting = Setting {
+    let setting = Config {
         program: program::find(Some(program), &home.cache()).unwrap(),
         arguments: Vec::new(),
         folder: home.work(),

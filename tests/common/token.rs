@@ -1,7 +1,7 @@
 //! Tokens as text, for programs that are not ours.
 
-use repro::instrument::hrana::{Address, Client, Limits, Token};
 use repro::instrument::hrana::Protocol;
+use repro::instrument::hrana::{Address, Client, Limits, Token};
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread;

@@ -47,7 +47,8 @@ fn differing_work(shape: &Shape, a: &Record, b: &Record) -> Option<String> {
         let unknown = [(a, x), (b, y)].iter().any(|(record, v)| record.imported.is_some() && v.is_none());
         let matters = matches!((shape.effect)(name), Effect::Work | Effect::Scale);
         (matters && x != y && !unknown).then(|| {
-            let text = |value: Option<_>| if value.is_none() { "its default".to_string() } else { spelt(value) };
+            let text =
+                |value: Option<_>| if value.is_none() { "its default".to_string() } else { spelt(value) };
             format!("--{name} {} and {}", text(x), text(y))
         })
     };
@@ -80,8 +81,7 @@ fn hashes(leg: &Leg) -> BTreeSet<&String> {
 
 /// Times where a study has rows or a baseline, else rates; and the totals of the legs that both have.
 fn figures(shape: &Shape, a: &Record, b: &Record) -> (Table, Vec<(String, Ratio)>) {
-    let metric =
-        if shape.has_rows() || shape.baseline.is_some() { Metric::Time } else { Metric::Rate };
+    let metric = if shape.has_rows() || shape.baseline.is_some() { Metric::Time } else { Metric::Rate };
     let sides = [a, b].map(|record| Figures::new(shape, record));
     let mut rows = Vec::new();
     let mut totals = Vec::new();

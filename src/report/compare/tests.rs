@@ -1,14 +1,19 @@
 //! Records with legs, side by side.
 
-use super::{Comparison, compare};
+use super::Comparison;
 use crate::record::Record;
-use crate::report::fixture::whole;
+use crate::study::registry;
+use crate::study::serverless::fixture::whole;
 use serde_json::json;
+
+fn compare(a: &Record, b: &Record) -> Result<Comparison, String> {
+    super::compare(registry::shape_of(&a.study).unwrap(), a, b)
+}
 
 /// The record, each of its times multiplied.
 fn times(mut record: Record, factor: u64) -> Record {
     let samples = record.legs.iter_mut().flat_map(|leg| &mut leg.phases).flat_map(|phase| &mut phase.samples);
-    samples.for_each(|sample| sample.measure.elapsed_ns *= factor);
+    samples.for_each(|sample| sample.measure.elapsed_ns = sample.measure.elapsed_ns.map(|ns| ns * factor));
     record
 }
 
@@ -17,17 +22,18 @@ fn phases_are_compared_leg_by_leg() {
     let Comparison { totals, table } = compare(&times(whole(5), 2), &whole(5)).unwrap();
     assert_eq!(table.rows.len(), 5 * 16);
     let row = table.rows.iter().find(|row| row[0] == "sqld/insert-1/time").unwrap();
-    assert_eq!(row[1..5], ["ms", "192", "96.0", "2.000"]);
+    assert_eq!(row[2..6], ["ms", "192", "96.0", "2.000"]);
     assert_eq!(totals.len(), 5);
     assert_eq!((totals[1].0.as_str(), totals[1].1.value), ("sqld/total/time", 2.0));
-    let notes = table.notes.join("\n");
+    let notes: Vec<String> = table.notes.iter().map(ToString::to_string).collect();
+    let notes = notes.join("\n");
     assert!(notes.contains("sqld/total/time: A / B is 2.000, 95 % interval"), "{notes}");
 }
 
 #[test]
 fn few_runs_show_no_difference_and_say_so_once() {
     let table = compare(&times(whole(2), 2), &whole(2)).unwrap().table;
-    assert_eq!(table.rows[0][6], "too few runs to tell");
+    assert_eq!(table.rows[0][7], "too few runs to tell");
     assert_eq!(table.notes.iter().filter(|note| note.contains("too few runs")).count(), 1);
 }
 
@@ -37,14 +43,14 @@ fn what_one_record_has_alone_is_named() {
     part.legs.truncate(1);
     let table = compare(&part, &whole(5)).unwrap().table;
     assert_eq!(table.rows.len(), 5 * 16);
-    assert_eq!(table.rows[16][6], "in one record only");
+    assert_eq!(table.rows[16][7], "in one record only");
 }
 
 #[test]
 fn rates_are_faster_when_higher() {
     let oltp = |factor| {
         let mut record = times(whole(5), factor);
-        record.suite = "oltp".to_string();
+        record.study = "oltp".to_string();
         for leg in &mut record.legs {
             leg.phases.truncate(1);
             leg.phases[0].name = "select-range".to_string();
@@ -52,8 +58,8 @@ fn rates_are_faster_when_higher() {
         record
     };
     let Comparison { totals, table } = compare(&oltp(1), &oltp(2)).unwrap();
-    assert_eq!(table.rows[1][..5], ["sqld/select-range/rate", "/s", "1042", "521", "2.000"]);
-    assert_eq!(table.rows[1][6], "A faster");
+    assert_eq!(table.rows[1][..6], ["sqld/select-range/rate", "", "/s", "1042", "521", "2.000"]);
+    assert_eq!(table.rows[1][7], "A faster");
     assert_eq!(totals, []);
 }
 

@@ -1,7 +1,7 @@
 //! The parameters of the study. What its publication does not state has a default here, and a note in the reference.
 
-use crate::study::parse;
 use crate::study::Scale;
+use crate::study::parse;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -99,7 +99,9 @@ fn ratios(figures: Figures) -> Option<Table> {
         table.rows.push(cells([format!("{} over {}", first.name, second.name)]));
         table.rows.extend(first.phases.iter().filter_map(|phase| ratio(figures, first, second, &phase.name)));
     }
-    table.head = cells(["rates of the first engine over those of the second, run by run; above 1 the first is faster"]);
+    table.head = cells([
+        "rates of the first engine over those of the second, run by run; above 1 the first is faster",
+    ]);
     Some(table)
 }
 

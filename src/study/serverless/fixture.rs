@@ -1,9 +1,18 @@
-//! Records for the tests of this stage.
+//! Records for tests of what is made of them.
 
-use crate::record::{Answer, Engine, Leg, Origin, Phase, PhaseSample, Plan, Program, Record, Resources, Run};
-use crate::suite::Suite;
-use crate::record::{Exchange, Measure};
-use jiff::Timestamp;
+use super::{Exchange, SHAPE};
+use crate::figure::{Figures, Shape};
+use crate::record::{Answer, Detail, Engine, Leg, Measure, Phase, Plan, Record, Resources, Run, Sample};
+
+/// The shape of these records.
+pub fn shape() -> &'static Shape {
+    &SHAPE
+}
+
+/// A record, read.
+pub fn read(record: &Record) -> Figures<'_> {
+    Figures::new(&SHAPE, record)
+}
 
 /// Each step takes as long as `ms` says of the run; the server claims `own_ms` of it.
 pub fn leg(name: &str, runs: u32, ms: impl Fn(&str, u32) -> f64, own_ms: Option<f64>) -> Leg {
@@ -12,21 +21,25 @@ pub fn leg(name: &str, runs: u32, ms: impl Fn(&str, u32) -> f64, own_ms: Option<
         client_cpu_ns: Some(200_000),
         ..Exchange::default()
     });
-    let measure =
-        |ms: f64| Measure { operations: 100, elapsed_ns: (ms * 1e6) as u64, exchange, ..Measure::default() };
-    let phase = |step: &str| Phase {
-        name: step.to_string(),
-        samples: (1..=runs).map(|run| PhaseSample { run, measure: measure(ms(step, run)) }).collect(),
+    let measure = |ms: f64| Measure {
+        operations: Some(100),
+        elapsed_ns: Some((ms * 1e6) as u64),
+        detail: exchange.and_then(|exchange| Detail::of(&exchange)),
+        ..Measure::default()
     };
-    let steps = Suite::named("serverless").unwrap().whole().unwrap();
+    let phase = |step: &&str| Phase {
+        name: step.to_string(),
+        title: None,
+        samples: (1..=runs).map(|run| Sample { run, measure: measure(ms(step, run)) }).collect(),
+    };
     let engine = Engine {
         sqlite_version: Some(if name == "embedded" { "3.53.1" } else { "3.45.1" }.to_string()),
         ..Engine::named(name)
     };
     Leg {
-        answer: Answer::Right("all".to_string()),
+        answer: Answer::Right { found: "all".to_string() },
         runs: (1..=runs).map(run).collect(),
-        phases: steps.into_iter().map(phase).collect(),
+        phases: SHAPE.whole().unwrap().iter().map(phase).collect(),
         settings: [("foreign_keys".to_string(), u8::from(name != "embedded").to_string())].into(),
         ..Leg::new(name, engine)
     }
@@ -41,35 +54,15 @@ fn run(number: u32) -> Run {
     };
     Run {
         number,
-        warmup: false,
-        rejected: None,
-        flags: Vec::new(),
-        total_ms: None,
         wall_ns: Some(1_000_000_000),
         resources: Some(resources),
-        noise: None,
-        statistics: Default::default(),
         work: Some("abc".to_string()),
+        ..Run::default()
     }
 }
 
 fn record(legs: Vec<Leg>) -> Record {
-    Record {
-        suite: "serverless".to_string(),
-        program: Program { version: String::new(), revision: String::new(), command: Vec::new() },
-        origin: Origin::Measured,
-        started: Timestamp::UNIX_EPOCH,
-        finished: None,
-        partial: None,
-        parameters: Default::default(),
-        plan: Plan::default(),
-        host: None,
-        before: None,
-        after: None,
-        storage: None,
-        legs,
-        probes: Vec::new(),
-    }
+    Record { partial: None, legs, ..Record::beginning(SHAPE.name, Default::default(), Plan::default()) }
 }
 
 /// Of 80 ms through the server, streams take 43, the server 12 of the 30 that remain, the wire 5. Runs drift by 10 %.

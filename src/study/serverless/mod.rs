@@ -5,7 +5,7 @@
 
 mod args;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod run;
 pub mod side;
 mod tables;
@@ -183,7 +183,8 @@ impl Study for Serverless {
     }
 
     fn headline(&self, figures: Figures) -> Result<Headline, String> {
-        headline(figures).ok_or_else(|| "no counted run of both sides: there is no figure to cite".to_string())
+        headline(figures)
+            .ok_or_else(|| "no counted run of both sides: there is no figure to cite".to_string())
     }
 
     fn check(&self, record: &Record) -> Result<(), String> {
@@ -199,16 +200,16 @@ impl Study for Serverless {
 fn headline(figures: Figures) -> Option<Headline> {
     let record = figures.record;
     let sql = |name: &&str| record.leg(name).is_some_and(|leg| leg.engine.sqlite_version.is_some());
-    let server = figures.shape.legs.iter().filter(|name| **name != BASELINE.name()).copied().find(|n| sql(&n))?;
+    let server =
+        figures.shape.legs.iter().filter(|name| **name != BASELINE.name()).copied().find(|n| sql(&n))?;
     let key = FigureKey::new(server, WHOLE, Metric::Ratio);
     let ratios = figures.cited(&key)?;
     let (ratio, interval) = ratios.estimate()?;
     let interval = interval.map_or("no interval".to_string(), |i| {
         format!("95 % interval {} to {}", three_digits(i.low), three_digits(i.high))
     });
-    let time = |leg: &str| {
-        Some(seconds(figures.cited(&FigureKey::new(leg, WHOLE, Metric::Time))?.estimate()?.0))
-    };
+    let time =
+        |leg: &str| Some(seconds(figures.cited(&FigureKey::new(leg, WHOLE, Metric::Time))?.estimate()?.0));
     let engine = |name: &str| {
         let engine = &record.leg(name)?.engine;
         Some(format!("{}, SQLite {}", engine.name, engine.sqlite_version.as_deref().unwrap_or("unknown")))

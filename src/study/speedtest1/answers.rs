@@ -1,7 +1,7 @@
 //! Known answers: the hash that a `--verify` run must print.
 
-use super::output::VerificationHash;
 use super::args::Workload;
+use super::output::VerificationHash;
 use serde::Deserialize;
 use std::sync::LazyLock;
 

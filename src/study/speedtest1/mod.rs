@@ -12,7 +12,7 @@ pub mod testset;
 
 pub use args::{Database, Workload};
 pub use output::{Banner, Event, RunOutput, Scanner, StepRow, VerificationHash};
-pub use run::tool::BUILD;
+pub use run::tool::{BUILD, unpack};
 pub use step::StepKey;
 
 use super::{PlanOption, Setting, Study, Task, Wishes};
@@ -78,18 +78,7 @@ impl Study for Speedtest1 {
 
     fn takes(&self) -> &'static [PlanOption] {
         use PlanOption::*;
-        &[
-            Runs,
-            Warmup,
-            UntilCi,
-            MaxRuns,
-            Pin,
-            Cooldown,
-            Deadline,
-            NoAnswerCheck,
-            TempDir,
-            BuildVariants,
-        ]
+        &[Runs, Warmup, UntilCi, MaxRuns, Pin, Cooldown, Deadline, NoAnswerCheck, TempDir, BuildVariants]
     }
 
     fn runs_needed(&self) -> u32 {

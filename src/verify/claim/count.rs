@@ -40,14 +40,16 @@ fn measures(record: &Record) -> impl Iterator<Item = &Measure> {
 }
 
 fn largest_total_error(leg: &Leg) -> Option<i64> {
-    let distance = |run: &Run| Some(run.total_ms?.saturating_sub(leg.sum_of_rows(run.number)?).saturating_abs());
+    let distance =
+        |run: &Run| Some(run.total_ms?.saturating_sub(leg.sum_of_rows(run.number)?).saturating_abs());
     leg.runs.iter().filter_map(distance).max()
 }
 
 /// Of rows, the part of the name before the number.
 fn testsets(record: &Record) -> Option<i64> {
     let phases = &record.legs.first()?.phases;
-    let mut names: Vec<&str> = phases.iter().filter_map(|phase| Some(phase.name.split_once('/')?.0)).collect();
+    let mut names: Vec<&str> =
+        phases.iter().filter_map(|phase| Some(phase.name.split_once('/')?.0)).collect();
     names.dedup();
     Some(names.len() as i64)
 }

@@ -176,7 +176,8 @@ fn judge_value(figures: Figures, quantity: Quantity, equals: i64) -> Result<Judg
 
 fn judge_share(figures: Figures, phase: &str, kinds: &[String], percent: i64) -> Result<Judged, Judged> {
     let found = count::share(figures.record, phase, kinds);
-    let found = found.ok_or_else(|| (Verdict::Missing, format!("the record has no operations of {phase}")))?;
+    let found =
+        found.ok_or_else(|| (Verdict::Missing, format!("the record has no operations of {phase}")))?;
     let verdict = if found == percent { Verdict::Reproduced } else { Verdict::Differs };
     let kinds = kinds.join(" or ");
     Ok((verdict, format!("{found} of a hundred operations of {phase} are {kinds}; claimed: {percent}")))
@@ -271,6 +272,9 @@ fn judge_build(figures: Figures, build: &str, testset: &str) -> Judged {
     };
     (
         verdict,
-        format!("stopped in `{testset}` in {hits} of {runs} runs of `{}`: {}", variant.command, variant.message),
+        format!(
+            "stopped in `{testset}` in {hits} of {runs} runs of `{}`: {}",
+            variant.command, variant.message
+        ),
     )
 }

@@ -19,7 +19,7 @@ use std::path::Path;
 const LARGEST: u64 = 4 * 1024 * 1024;
 
 /// Published figures with all that is needed to judge a record by them.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Reference {
     /// The file's name without its ending.
     pub name: String,
@@ -169,8 +169,8 @@ impl Reference {
             in_toml(format!("study `{}` is not one that this program has; see `repro list`", about.study))
         })?;
         let written = serde_json::to_value(&about.parameters).map_err(|error| in_toml(error.to_string()))?;
-        let parameters = (shape.parameters)(&written)
-            .map_err(|reason| in_toml(format!("[parameters]: {reason}")))?;
+        let parameters =
+            (shape.parameters)(&written).map_err(|reason| in_toml(format!("[parameters]: {reason}")))?;
         let reference = Reference { name: text.name.clone(), about, figures, shape, parameters };
         reference.check().and_then(|()| reference.check_members_of_claims(about_text)).map_err(in_toml)?;
         reference.check_figures().map_err(|reason| anyhow!("{csv}: {reason}"))?;

@@ -1,8 +1,8 @@
 //! Claims, kind by kind.
 
-use super::{leg, machine, record};
+use super::{leg, machine, read, record};
 use crate::record::Record;
-use crate::suite::Suite;
+use crate::study::registry;
 use crate::verify::Verdict::{self, Differs, Missing, NotComparable, Reproduced};
 use crate::verify::claim::Claim;
 
@@ -14,8 +14,8 @@ fn claim(test: &str) -> Claim {
 #[track_caller]
 fn judged(record: &Record, test: &str) -> (Verdict, String) {
     let claim = claim(test);
-    claim.check(Suite::named("serverless").unwrap()).unwrap();
-    let judgement = claim.judge(record);
+    claim.check(registry::shape_of("serverless").unwrap()).unwrap();
+    let judgement = claim.judge(read(record));
     (judgement.verdict, judgement.reason)
 }
 
@@ -155,6 +155,34 @@ fn failures_of_any_run_count() {
 }
 
 #[test]
+fn shares_of_a_phase() {
+    let mut record = machine(1.0);
+    for sample in record.legs.iter_mut().flat_map(|leg| &mut leg.phases).flat_map(|phase| &mut phase.samples)
+    {
+        sample.measure.counts = [("found".to_string(), 68), ("not found".to_string(), 2)].into();
+    }
+    let share = |counts: &str, percent: u32| {
+        judged(
+            &record,
+            &format!("kind = 'share'\nphase = 'insert-1'\ncounts = [{counts}]\npercent = {percent}"),
+        )
+    };
+    assert_eq!(share("'found', 'not found'", 70).0, Reproduced);
+    let (verdict, reason) = share("'found'", 70);
+    assert_eq!(verdict, Differs);
+    assert_eq!(reason, "68 of a hundred operations of insert-1 are found; claimed: 70");
+    assert_eq!(
+        judged(&record, "kind = 'share'\nphase = 'vacuum'\ncounts = ['found']\npercent = 1").0,
+        Missing
+    );
+    assert!(
+        claim("kind = 'share'\nphase = 'insert-1'\ncounts = []\npercent = 1")
+            .check(super::read(&record).shape)
+            .is_err()
+    );
+}
+
+#[test]
 fn work_is_one_sequence_or_more() {
     let same = "kind = 'value'\nquantity = 'distinct-work'\nequals = 1";
     let mut record = machine(1.0);
@@ -198,7 +226,7 @@ fn claims_that_make_no_sense() {
             "leg `server` is none of embedded, ",
         ),
     ] {
-        let error = claim(&test).check(Suite::named("serverless").unwrap()).unwrap_err();
+        let error = claim(&test).check(registry::shape_of("serverless").unwrap()).unwrap_err();
         assert!(error.contains(reason), "{test}: {error}");
     }
 }

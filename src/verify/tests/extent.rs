@@ -9,7 +9,7 @@ use crate::verify::verdict::Report;
 use serde_json::{Value, json};
 
 fn report(record: &Record) -> Report {
-    comparison::judge(&reference(&format!("sqlitend-{}", record.suite)), record, false).unwrap()
+    comparison::judge(&reference(&format!("sqlitend-{}", record.study)), record, false).unwrap()
 }
 
 /// A sweep over these phases, with a parameter that is not as published.
@@ -115,4 +115,24 @@ fn a_million_of_another_scale_is_no_million() {
     // Here the number of clients is the work.
     record.parameters.insert("clients".to_string(), json!(8));
     assert_eq!(work(&report(&record), "--clients"), (Some(false), "published 4, here 8".to_string()));
+}
+
+/// What did not shrink with the others says nothing of what was published.
+#[test]
+fn at_a_scale_phases_of_one_statement_are_not_compared() {
+    let mut record = super::machine(1.0);
+    record.parameters.insert("scale".to_string(), json!("1/200"));
+    let report = comparison::judge(&reference("sqlitend-serverless"), &record, false).unwrap();
+    let rigid = "--scale 1/200 instead of 1/1: this phase does not shrink as much";
+    for key in ["sqld/full-scan/ratio", "embedded/update-index/time", "sqld/insert-100/time"] {
+        assert_eq!(figure(&report, key), (NotComparable, rigid.to_string()), "{key}");
+    }
+    let (verdict, reason) = figure(&report, "sqld/total/ratio");
+    assert!(verdict == NotComparable && reason.contains("of its phases do not shrink"), "{reason}");
+    for key in ["sqld/point-lookups/ratio", "sqld/insert-1/time"] {
+        assert_eq!(figure(&report, key).0, Reproduced, "{key}");
+    }
+    assert!(report.figures.iter().all(|figure| figure.verdict != Verdict::Differs));
+    let judged = report.claims.iter().filter(|claim| claim.reason.contains("does not shrink"));
+    assert!(judged.count() > 0, "{:?}", report.claims);
 }

@@ -1,15 +1,16 @@
 //! What is measured of a figure, and how it is judged.
 
-use super::{key, leg, machine, measure, record, reference};
+use super::{key, leg, machine, measure, read, record, reference};
+use crate::figure::Values;
+use crate::record::{Cause, Failure, Latency};
 use crate::stats::Interval;
 use crate::verify::Verdict;
 use crate::verify::comparison::judge;
-use crate::verify::measured::{self, Values};
 use crate::verify::verdict::{FigureJudgement, Report};
 
 /// Median and interval of a figure.
 fn estimate(record: &crate::record::Record, text: &str) -> Option<(f64, Option<Interval>)> {
-    measured::cited(record, &key(text)).as_ref().and_then(Values::estimate)
+    read(record).cited(&key(text)).as_ref().and_then(Values::estimate)
 }
 
 fn figure<'a>(report: &'a Report, key: &str) -> &'a FigureJudgement {
@@ -40,15 +41,15 @@ fn times_are_exact_and_ratios_are_pairs() {
 fn what_a_run_lacks_is_not_made_up() {
     let mut record = record(vec![leg("embedded", 3, |_, _| 1.0), leg("sqld", 3, |_, run| f64::from(run))]);
     // Run 2 is no pair any more, run 3 no whole.
-    record.legs[0].runs[1].rejected = Some("stopped".to_string());
+    record.legs[0].runs[1].rejected = Some(Failure::of(Cause::Interrupted));
     record.legs[1].phases[4].samples.remove(2);
-    let runs = |text: &str| measured::cited(&record, &key(text)).map(|values| values.runs().to_vec());
+    let runs = |text: &str| read(&record).cited(&key(text)).map(|values| values.runs().to_vec());
     assert_eq!(runs("sqld/insert-1/ratio"), Some(vec![(3, 3.0), (4, 4.0)]));
     assert_eq!(runs("sqld/total/time"), Some(vec![(2, 30.0), (4, 60.0)]));
     assert_eq!(runs("sqld/total/ratio"), Some(vec![(4, 4.0)]));
     record.legs[1].phases.remove(0);
-    assert_eq!(measured::cited(&record, &key("sqld/total/time")), None);
-    assert_eq!(measured::cited(&record, &key("sqld/total/failures")), None);
+    assert_eq!(read(&record).cited(&key("sqld/total/time")), None);
+    assert_eq!(read(&record).cited(&key("sqld/total/failures")), None);
 }
 
 #[test]
@@ -56,7 +57,7 @@ fn failures_and_the_longest_latency() {
     let mut record = record(vec![leg("sqld", 1, |_, _| 1.0)]);
     let mut failing = measure(1.0);
     failing.errors = [("locked".to_string(), 2), ("full".to_string(), 1)].into();
-    failing.latency.max_ns = 2_500_000;
+    failing.latency = Some(Latency { max_ns: 2_500_000, ..Latency::default() });
     record.legs[0].phases[0].samples[1].measure = failing;
     assert_eq!(estimate(&record, "sqld/create-schema/failures").unwrap().0, 3.0);
     assert_eq!(estimate(&record, "sqld/create-schema/max").unwrap().0, 2.5);
@@ -89,7 +90,7 @@ fn a_faster_machine_reproduces_the_publication() {
 fn a_ratio_has_no_machine_factor() {
     let mut dear = machine(1.0);
     for sample in dear.legs[1].phases.iter_mut().flat_map(|phase| &mut phase.samples) {
-        sample.measure.elapsed_ns *= 5;
+        sample.measure.elapsed_ns = sample.measure.elapsed_ns.map(|ns| ns * 5);
     }
     let report = judge(&reference("sqlitend-serverless"), &dear, false).unwrap();
     assert_eq!(figure(&report, "sqld/insert-1/time").verdict, Verdict::Reproduced);

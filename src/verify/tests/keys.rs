@@ -1,10 +1,10 @@
 //! Keys of figures, and which of them a suite has.
 
-use crate::suite::Suite;
-use crate::verify::figure::FigureKey;
+use crate::figure::FigureKey;
+use crate::study::registry;
 
-fn check(key: &str, suite: &str) -> Result<(), String> {
-    key.parse::<FigureKey>().unwrap().check(Suite::named(suite).unwrap())
+fn check(key: &str, study: &str) -> Result<(), String> {
+    key.parse::<FigureKey>().unwrap().check(registry::shape_of(study).unwrap())
 }
 
 #[test]
@@ -35,8 +35,8 @@ fn keys_round_trip() {
 }
 
 #[test]
-fn each_suite_knows_its_figures() {
-    for (key, suite) in [
+fn each_study_knows_its_figures() {
+    for (key, study) in [
         ("main/310", "speedtest1"),
         ("TOTAL", "speedtest1"),
         ("in-ram/mixed/p999", "oltp"),
@@ -46,9 +46,9 @@ fn each_suite_knows_its_figures() {
         ("sqld/total/failures", "serverless"),
         ("sqld/total/memory", "serverless"),
     ] {
-        assert_eq!(check(key, suite), Ok(()), "{key}");
+        assert_eq!(check(key, study), Ok(()), "{key}");
     }
-    for (key, suite, reason) in [
+    for (key, study, reason) in [
         ("main/310", "oltp", "a figure of oltp is LEG/PHASE/METRIC"),
         ("TOTAL", "serverless", "a figure of serverless is LEG/PHASE/METRIC"),
         ("native/main/time", "speedtest1", "a figure of speedtest1 is TESTSET/NUMBER or TOTAL"),
@@ -60,21 +60,14 @@ fn each_suite_knows_its_figures() {
         ("sqld/total/p50", "serverless", "no p50"),
         ("sqld/total/rate", "serverless", "no rate"),
     ] {
-        let error = check(key, suite).unwrap_err();
+        let error = check(key, study).unwrap_err();
         assert!(error.contains(reason) && error.contains(key), "{error}");
     }
 }
 
 #[test]
 fn a_sweep_has_no_total_but_memory() {
-    let sweep = Suite {
-        name: "sweep",
-        about: "",
-        legs: || vec!["sqld"],
-        phases: || vec!["clients-N"],
-        baseline: None,
-    };
-    let check = |key: &str| key.parse::<FigureKey>().unwrap().check(&sweep);
+    let check = |key: &str| check(key, "sweep");
     assert_eq!(check("sqld/clients-16/p95"), Ok(()));
     assert_eq!(check("sqld/total/memory"), Ok(()));
     assert!(check("sqld/total/time").unwrap_err().contains("make no whole"));

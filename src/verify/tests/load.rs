@@ -1,32 +1,31 @@
 //! Claims about many clients and their server, and the references of both studies.
 
-use super::{key, leg, record, reference};
-use crate::record::{Phase, PhaseSample, Record};
-use crate::suite::Suite;
-use crate::study::clients::{Health, Load};
-use crate::record::{Latency, Measure};
+use super::{key, leg, read, record, reference};
+use crate::record::{Health, Latency, Measure, Phase, Quantile, Record, Sample};
+use crate::study::registry;
 use crate::verify::Verdict::{self, Differs, Missing, NotComparable, Reproduced};
 use crate::verify::claim::Claim;
 use crate::verify::comparison;
 
 /// A record of a suite: a warm-up, then `runs` counted runs of these phases on the leg `sqld`.
-pub fn load(suite: &str, phases: &[&str], runs: u32, of: impl Fn(&str, u32) -> Measure) -> Record {
+pub fn load(study: &str, phases: &[&str], runs: u32, of: impl Fn(&str, u32) -> Measure) -> Record {
     let mut leg = leg("sqld", runs, |_, _| 1.0);
-    let sample = |phase: &str, run| PhaseSample { run, measure: of(phase, run) };
+    let sample = |phase: &str, run| Sample { run, measure: of(phase, run) };
     let phase = |name: &&str| Phase {
         name: name.to_string(),
+        title: None,
         samples: (1..=runs + 1).map(|run| sample(name, run)).collect(),
     };
     leg.phases = phases.iter().map(phase).collect();
     let mut record = record(vec![leg]);
-    record.suite = suite.to_string();
-    record.parameters = reference(&format!("sqlitend-{suite}")).about.all_parameters().unwrap();
+    record.study = study.to_string();
+    record.parameters = reference(&format!("sqlitend-{study}")).parameters;
     record
 }
 
 /// A phase that came through in this state.
 fn state(health: Health) -> Measure {
-    Measure { load: Some(Box::new(Load { health, ..Load::default() })), ..Measure::default() }
+    Measure { health: Some(health), ..Measure::default() }
 }
 
 /// What was published of a phase, on a machine that is twice as fast; nothing published is a collapse.
@@ -49,11 +48,11 @@ pub fn published(suite: &str, phase: &str) -> Measure {
         ..Latency::default()
     };
     Measure {
-        operations: operations as u64,
-        elapsed_ns: ns as u64,
+        operations: Some(operations as u64),
+        elapsed_ns: Some(ns as u64),
         slices: vec![(operations as u64 / 20, ns as u64 / 20); 20],
         busy: of("busy") as u64,
-        latency,
+        latency: Some(latency),
         ..state(Health::Clean)
     }
 }
@@ -61,8 +60,8 @@ pub fn published(suite: &str, phase: &str) -> Measure {
 #[track_caller]
 fn judged(record: &Record, test: &str) -> (Verdict, String) {
     let claim: Claim = toml::from_str(&format!("id = 'c'\ntext = 'x'\n{test}")).unwrap();
-    claim.check(Suite::named(&record.suite).unwrap()).unwrap();
-    let judgement = claim.judge(record);
+    claim.check(read(record).shape).unwrap();
+    let judgement = claim.judge(read(record));
     (judgement.verdict, judgement.reason)
 }
 
@@ -97,7 +96,9 @@ fn a_wedge_is_no_rate() {
     let levels = ["clients-1", "clients-4", "clients-8", "clients-16"];
     // The second counted run of the last level stops answering writes: it has hardly a rate at all.
     let record = load("sweep", &levels, 2, |phase, run| match (phase, run) {
-        ("clients-16", 3) => Measure { operations: 10, elapsed_ns: 35_000_000_000, ..state(Health::Wedged) },
+        ("clients-16", 3) => {
+            Measure { operations: Some(10), elapsed_ns: Some(35_000_000_000), ..state(Health::Wedged) }
+        }
         _ => published("sweep", phase),
     });
     let report = comparison::judge(&reference("sqlitend-sweep"), &record, false).unwrap();
@@ -127,6 +128,27 @@ fn a_lone_figure_is_no_shape() {
         assert_eq!(rate.verdict, verdict, "{rate:?}");
         assert!(rate.reason.contains(piece), "{rate:?}");
     }
+}
+
+#[test]
+fn a_percentile_that_could_move_is_not_judged() {
+    let moved = |phase: &str, run| {
+        let mut measure = published("sweep", phase);
+        if let (2, Some(latency)) = (run, &mut measure.latency) {
+            latency.at_least = [Quantile::P99, Quantile::Max].into();
+        }
+        measure
+    };
+    let record = load("sweep", &["clients-16", "clients-4"], 2, |phase, run| {
+        if phase == "clients-16" { moved(phase, run) } else { published("sweep", phase) }
+    });
+    let reason = |text: &str| read(&record).spoilt(&key(text));
+    assert_eq!(
+        reason("sqld/clients-16/p99").unwrap(),
+        "clients-16: statements without an answer could move it in 1 of 2 runs"
+    );
+    assert_eq!((reason("sqld/clients-16/p50"), reason("sqld/clients-4/p99")), (None, None));
+    assert_eq!(reason("sqld/clients-16/rate"), None);
 }
 
 #[test]
@@ -236,7 +258,7 @@ fn busy_that_surfaces() {
     let failing = |phase: &str, run| {
         let busy = u64::from(phase == "clients-8" && run == 2);
         let errors = [("SQLITE_BUSY".to_string(), busy), ("hung".to_string(), 3)].into();
-        Measure { errors, busy: 40, ..published("sweep", phase) }
+        Measure { errors, busy: 40, busy_surfaced: busy, ..published("sweep", phase) }
     };
     let record = load("sweep", &["clients-4", "clients-8"], 1, failing);
     let each = |figures: &str| judged(&record, &format!("kind = 'each'\nfigures = [{figures}]\nat_most = 0"));
@@ -261,14 +283,14 @@ fn claims_that_make_no_sense() {
     for (test, reason) in [
         (health("", "'clean'"), "at least one phase and one state are needed"),
         (health("'clients-4'", ""), "at least one phase and one state are needed"),
-        (health("'clients-4'", "'clean', 'unknown'"), "`unknown` is no state"),
+        (health("'clients-4'", "'clean', 'unknown'"), "can't be about the state `unknown`"),
         (health("'clients-0'", "'clean'"), "phase `clients-0` is none of clients-N"),
         (STEADY.replace("million", "total"), "`total` has "),
         (STEADY.replace("million", "clients-4").replace("sqld", "turso"), "leg `turso` is none of sqld, "),
         (STEADY.replace("million", "clients-4").replace("at_least = 0.75", ""), "a steady rate needs"),
     ] {
         let claim: Claim = toml::from_str(&format!("id = 'c'\ntext = 'x'\n{test}")).unwrap();
-        let error = claim.check(Suite::named("sweep").unwrap()).unwrap_err();
+        let error = claim.check(registry::shape_of("sweep").unwrap()).unwrap_err();
         assert!(error.contains(reason), "{test}: {error}");
     }
 }

@@ -7,12 +7,10 @@ mod keys;
 mod load;
 mod references;
 
-use super::figure::FigureKey;
-use super::reference::Reference;
-use crate::record::{Answer, Engine, Leg, Origin, Phase, PhaseSample, Plan, Program, Record, Resources, Run};
-use crate::suite::Suite;
-use crate::record::Measure;
-use jiff::Timestamp;
+use super::reference::{Reference, Text};
+use crate::figure::{FigureKey, Figures};
+use crate::record::{Answer, Engine, Leg, Measure, Phase, Plan, Record, Resources, Run, Sample};
+use crate::study::registry;
 use std::path::Path;
 
 fn key(text: &str) -> FigureKey {
@@ -22,49 +20,42 @@ fn key(text: &str) -> FigureKey {
 /// A reference of the repository.
 fn reference(name: &str) -> Reference {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("reference");
-    Reference::load(&folder.join(name).with_extension("csv")).unwrap()
+    let text = Text::read(&folder.join(name).with_extension("csv")).unwrap();
+    Reference::parse(&text, registry::shape_of).unwrap()
+}
+
+/// A record, read by the shape of its study.
+fn read(record: &Record) -> Figures<'_> {
+    Figures::new(registry::shape_of(&record.study).unwrap(), record)
 }
 
 /// A record of `serverless` with these legs.
 fn record(legs: Vec<Leg>) -> Record {
-    let parameters = serde_json::to_value(crate::study::serverless::Parameters::default()).unwrap();
-    Record {
-        suite: "serverless".to_string(),
-        program: Program { version: String::new(), revision: String::new(), command: Vec::new() },
-        origin: Origin::Measured,
-        started: Timestamp::UNIX_EPOCH,
-        finished: Some(Timestamp::UNIX_EPOCH),
-        partial: None,
-        parameters: parameters.as_object().unwrap().clone().into_iter().collect(),
-        plan: Plan::default(),
-        host: None,
-        before: None,
-        after: None,
-        storage: None,
-        legs,
-        probes: Vec::new(),
-    }
+    let shape = registry::shape_of("serverless").unwrap();
+    let parameters = (shape.parameters)(&serde_json::json!({})).unwrap();
+    Record { partial: None, legs, ..Record::beginning(shape.name, parameters, Plan::default()) }
 }
 
 /// A warm-up and `runs` counted runs of every phase, of which `ms` tells the time. The warm-up takes an hour.
 fn leg(name: &str, runs: u32, ms: impl Fn(&str, u32) -> f64) -> Leg {
     let sample = |phase: &str, run| {
         let ms = if run == 1 { 3.6e6 } else { ms(phase, run) };
-        PhaseSample { run, measure: measure(ms) }
+        Sample { run, measure: measure(ms) }
     };
-    let phase = |name: &str| Phase {
+    let phase = |name: &&str| Phase {
         name: name.to_string(),
+        title: None,
         samples: (1..=runs + 1).map(|run| sample(name, run)).collect(),
     };
-    let phases = Suite::named("serverless").unwrap().whole().unwrap();
+    let phases = registry::shape_of("serverless").unwrap().whole().unwrap();
     let engine = Engine {
         sqlite_version: Some(if name == "embedded" { "3.53.1" } else { "3.45.1" }.to_string()),
         ..Engine::named(name)
     };
     Leg {
-        answer: Answer::Right("all".to_string()),
+        answer: Answer::Right { found: "all".to_string() },
         runs: (1..=runs + 1).map(run).collect(),
-        phases: phases.into_iter().map(phase).collect(),
+        phases: phases.iter().map(phase).collect(),
         ..Leg::new(name, engine)
     }
 }
@@ -73,19 +64,20 @@ fn run(number: u32) -> Run {
     Run {
         number,
         warmup: number == 1,
-        rejected: None,
-        flags: Vec::new(),
-        total_ms: None,
-        wall_ns: None,
         resources: Some(Resources { peak_memory_bytes: Some(30_000_000), ..Resources::default() }),
-        noise: None,
-        statistics: Default::default(),
         work: Some("abc".to_string()),
+        ..Run::default()
     }
 }
 
 fn measure(ms: f64) -> Measure {
-    Measure { operations: 100, elapsed_ns: (ms * 1e6) as u64, busy: 2, ..Measure::default() }
+    Measure {
+        operations: Some(100),
+        elapsed_ns: Some((ms * 1e6) as u64),
+        busy: 2,
+        busy_surfaced: 2,
+        ..Measure::default()
+    }
 }
 
 /// What the publication says of a leg, or its ratio if that is all.

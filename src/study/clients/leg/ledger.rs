@@ -1,10 +1,10 @@
 //! Who wrote what, and whether it is there.
 
 use crate::instrument::hrana::{Client, Failure, Stream};
+use crate::instrument::sql::{Statement, Value};
+use crate::record::Check;
 use crate::study::clients::LOST_WRITES;
 use crate::study::clients::statements::{WRITERS, Write};
-use crate::record::Check;
-use crate::instrument::sql::{Statement, Value};
 use std::collections::HashMap;
 
 /// A write that was sent.

@@ -3,10 +3,10 @@
 use super::DEADLINE_S;
 use crate::instrument::hrana::{Address, Backoff, Client, Failure, Limits, Protocol};
 use crate::instrument::proc;
+use crate::instrument::sql::Statement;
 use crate::instrument::sqld::{self, Server};
 use crate::study::clients::statements::{read_probe, write_probe};
 use crate::study::clients::{After, Evidence, Probe};
-use crate::instrument::sql::Statement;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -2,8 +2,8 @@
 
 use crate::instrument::hrana::{Failure, Retried};
 use crate::instrument::meter;
-use crate::study::clients::{Kind, KindMeasure, Outcomes};
 use crate::record::Latency;
+use crate::study::clients::{Kind, KindMeasure, Outcomes};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -125,13 +125,7 @@ impl Measurement {
 }
 
 /// Takes an event; whether a level has ended with it.
-fn take(
-    event: Result<Event, String>,
-    leg: &mut Leg,
-    number: u32,
-    told: &mut Told,
-    live: &mut Live,
-) -> bool {
+fn take(event: Result<Event, String>, leg: &mut Leg, number: u32, told: &mut Told, live: &mut Live) -> bool {
     match event {
         Ok(Event::Opened { build, sqlite_version, source_id, settings }) => {
             leg.engine.name = build;

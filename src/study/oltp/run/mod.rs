@@ -103,11 +103,8 @@ impl Measurement {
             Some(folder) => Place::again(folder, &plan)?,
             None => Place::new(&self.folder, &plan, self.options.keep)?,
         };
-        let job = Job {
-            plan: plan.clone(),
-            database: place.database(),
-            engine: engine.map(Path::to_path_buf),
-        };
+        let job =
+            Job { plan: plan.clone(), database: place.database(), engine: engine.map(Path::to_path_buf) };
         session.progress.run_begins(format!("{} run {number} of {}", name.name(), self.options.runs), 0);
         let before = noise::Snapshot::take();
         let mut told = Told::default();
@@ -141,8 +138,7 @@ impl Measurement {
     /// The leg of the record, which is made for the first run.
     fn leg<'r>(&self, record: &'r mut Record, name: LegName, engine: Option<&Path>) -> &'r mut Leg {
         let name = self.leg_name(name, engine);
-        let engine =
-            engine.map_or_else(Engine::bundled, |path| Engine::named(path.display().to_string()));
+        let engine = engine.map_or_else(Engine::bundled, |path| Engine::named(path.display().to_string()));
         let known = |leg: &Leg| leg.name == name && leg.engine.name == engine.name;
         let index = record.legs.iter().position(known).unwrap_or_else(|| {
             record.legs.push(Leg::new(name, engine));

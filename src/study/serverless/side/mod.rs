@@ -4,15 +4,15 @@ mod embedded;
 pub mod floor;
 mod remote;
 
+use super::work::Step;
+use super::{Exchange, Leg};
 use crate::instrument::engine::Engine;
 use crate::instrument::hrana::{Address, Failure, Protocol};
 use crate::instrument::meter::{Meter, thread_cpu_ns};
 use crate::instrument::proc;
-use crate::instrument::sqld::{self, Server};
-use super::work::Step;
-use super::{Exchange, Leg};
-use crate::record::{Cause, Check, Detail, Failure as Broken, Measure};
 use crate::instrument::sql::{Answer, Statement, WorkHash};
+use crate::instrument::sqld::{self, Server};
+use crate::record::{Cause, Check, Detail, Failure as Broken, Measure};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -112,9 +112,7 @@ pub fn run(
 ) -> LegRun {
     let mut run = LegRun::default();
     let result = match leg {
-        Leg::Embedded => {
-            embedded::run(place, &mut run, &mut |side, run| all_steps(side, work, run, begins))
-        }
+        Leg::Embedded => embedded::run(place, &mut run, &mut |side, run| all_steps(side, work, run, begins)),
         Leg::Floor => floor::run(&place.stop, floors, &mut |side| all_steps(side, work, &mut run, begins)),
         Leg::Sqld | Leg::SqldHeld | Leg::SqldBatch => on_server(leg, place, work, &mut run, begins),
     };

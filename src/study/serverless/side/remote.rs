@@ -3,9 +3,9 @@
 use super::{Facts, LegRun, Place, Ran, Side, Target, at};
 use crate::instrument::hrana::{self, Address, Backoff, Client, Failure, Limits, Reply, Stream};
 use crate::instrument::meter::Meter;
+use crate::instrument::sql::{Answer, Statement, Value};
 use crate::study::serverless::work::Step;
 use crate::study::serverless::{Exchange, Leg};
-use crate::instrument::sql::{Answer, Statement, Value};
 use anyhow::{Context, Result, bail};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

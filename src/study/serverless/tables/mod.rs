@@ -73,7 +73,8 @@ fn costs(figures: Figures) -> Table {
         columns.extend(interval.then(|| right("95 % interval")));
         sides.push(Side { leg, ratio, interval });
     }
-    let rows = steps(figures).into_iter().chain([WHOLE]).map(|step| cost_row(figures, step, &sides)).collect();
+    let rows =
+        steps(figures).into_iter().chain([WHOLE]).map(|step| cost_row(figures, step, &sides)).collect();
     let runs = record.leg("sqld").map_or(0, |leg| leg.counted().len());
     let few = (embedded && judged && runs < FEWEST_SAMPLES)
         .then(|| format!("{runs} counted runs: too few for an interval ({FEWEST_SAMPLES} are needed)"));

@@ -1,14 +1,19 @@
 //! The tables of records that are written here.
 
 use super::parts::{Parts, Sides};
-use super::tables;
-use crate::record::Record;
+use crate::record::{Cause, Failure, Record};
 use crate::report::Table;
-use crate::report::fixture::{leg, whole};
-use crate::suite::Suite;
+use crate::report::citation::{self, Source};
+use crate::study::Study;
+use crate::study::serverless::Serverless;
+use crate::study::serverless::fixture::{leg, read, shape, whole};
+
+fn tables(record: &Record) -> Vec<Table> {
+    super::tables(read(record))
+}
 
 fn row<'a>(table: &'a Table, step: &str) -> Vec<&'a str> {
-    table.rows.iter().find(|row| row[0] == step).unwrap().iter().map(String::as_str).collect()
+    table.rows.iter().find(|row| row[0] == step).unwrap().iter().map(|cell| cell.text.as_str()).collect()
 }
 
 fn headings(table: &Table) -> Vec<&str> {
@@ -16,16 +21,20 @@ fn headings(table: &Table) -> Vec<&str> {
 }
 
 fn notes(record: &Record) -> String {
-    tables(record).iter().flat_map(|table| table.notes.clone()).collect::<Vec<_>>().join("\n")
+    tables(record)
+        .iter()
+        .flat_map(|table| table.notes.iter().map(ToString::to_string).collect::<Vec<_>>())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
 fn the_parts_add_up_in_every_run() {
     let record = whole(5);
     let sides = Sides::of(&record).unwrap();
-    let steps = Suite::named("serverless").unwrap().whole().unwrap();
+    let steps = shape().whole().unwrap();
     for run in 1..=5 {
-        for taken in [&steps[..1], &steps[..]] {
+        for taken in [&steps[..1], steps] {
             let Parts { elapsed_ns, parts, .. } = sides.of_steps(taken, run).unwrap();
             assert_eq!(parts.into_iter().map(Option::unwrap).sum::<i64>(), elapsed_ns, "run {run}");
         }
@@ -103,14 +112,14 @@ fn what_a_missing_leg_would_tell_stays_empty() {
 #[test]
 fn a_run_that_does_not_count_is_left_out_of_both_sides() {
     let mut record = whole(5);
-    record.legs[2].runs[4].rejected = Some("a drop".to_string());
+    record.legs[2].runs[4].rejected = Some(Failure::saying(Cause::Error, "a drop"));
     let sides = Sides::of(&record).unwrap();
     assert_eq!(sides.of_steps(&["insert-1"], 5).unwrap().parts[2..], [None, None]);
     assert!(sides.of_steps(&["insert-1"], 4).unwrap().parts.iter().all(Option::is_some));
     record.legs[1].phases[0].samples.pop();
     let sides = Sides::of(&record).unwrap();
-    let steps = Suite::named("serverless").unwrap().whole().unwrap();
-    assert_eq!(sides.of_steps(&steps, 5), None);
+    let steps = shape().whole().unwrap();
+    assert_eq!(sides.of_steps(steps, 5), None);
 }
 
 #[test]
@@ -127,7 +136,7 @@ fn a_negative_part_is_shown() {
 fn a_server_that_does_not_tell_its_time_leaves_its_part_open() {
     let mut record = whole(5);
     for phase in &mut record.legs[1].phases {
-        phase.samples.iter_mut().for_each(|sample| sample.measure.exchange = None);
+        phase.samples.iter_mut().for_each(|sample| sample.measure.detail = None);
     }
     assert_eq!(row(&tables(&record)[1], "total")[2..6], ["90.0", "", "", "252"]);
     assert!(notes(&record).contains("the server did not say how long its statements took"));
@@ -148,4 +157,32 @@ fn other_statements_are_told() {
     let mut record = whole(5);
     record.legs[1].runs[0].work = Some("other".to_string());
     assert!(notes(&record).contains("STATEMENTS DIFFER"));
+}
+
+fn cited(record: &Record) -> String {
+    let source = Source { name: "a", sha256: Some("0123abcd"), author: Some("A & B"), url: None };
+    let lines = citation::text(read(record), Serverless.headline(read(record)), &source);
+    lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_ratio_is_cited() {
+    let said = cited(&whole(5));
+    for expected in [
+        "met      interval within ±1 %: 95 % interval of the median sqld/total/ratio is ±0.00 %",
+        "met      same statements: the same sequence in 25 runs of all legs",
+        "sqld over embedded: 8.00× (median of 5 runs, 95 % interval 8.00 to 8.00; 1.440 s against 0.180 s)",
+        "title  = {{SQLite serverless, measured with repro}}",
+        "author = {{A \\& B}}",
+        "SHA-256 of the record: 0123abcd",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+}
+
+#[test]
+fn one_side_is_no_figure() {
+    let mut record = whole(5);
+    record.legs.truncate(1);
+    assert!(cited(&record).ends_with("no counted run of both sides: there is no figure to cite"));
 }

@@ -2,9 +2,9 @@
 
 mod model;
 
-use model::Model;
 use super::{Parameters, STEPS};
 use crate::instrument::sql::{Answer, Statement, Value};
+use model::Model;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

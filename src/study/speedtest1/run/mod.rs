@@ -10,8 +10,8 @@ pub use samples::{Detail, detail};
 
 use super::args::Options;
 use super::{BUILD, Database, Workload, answers};
-use crate::instrument::process;
 use crate::instrument::folders;
+use crate::instrument::process;
 use crate::machine::noise;
 use crate::record::{Answer, Cause, Failure, Leg, Record};
 use crate::study::plan::{Next, Plan};
@@ -125,13 +125,8 @@ impl Measurement {
         session.progress.stage("compiling speedtest1 without SQLITE_ENABLE_RTREE");
         let tool = variant::build(WITHOUT_RTREE_FLAGS, &self.cache)?;
         let place = Place { tool: &tool, database: None, ..self.place() };
-        let variant = variant::probe(
-            WITHOUT_RTREE,
-            WITHOUT_RTREE_FLAGS,
-            &place,
-            PROBE_RUNS,
-            &session.interrupted,
-        )?;
+        let variant =
+            variant::probe(WITHOUT_RTREE, WITHOUT_RTREE_FLAGS, &place, PROBE_RUNS, &session.interrupted)?;
         session.record.variants.push(variant);
         session.save()
     }

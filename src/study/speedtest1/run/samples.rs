@@ -28,7 +28,8 @@ pub fn detail(output: &RunOutput) -> Option<record::Detail> {
     if !output.compile_options.is_empty() {
         statistics.insert("Compile options".to_string(), output.compile_options.join(" "));
     }
-    record::Detail::of(&Detail { statistics }).filter(|_| !output.statistics.is_empty() || !output.compile_options.is_empty())
+    record::Detail::of(&Detail { statistics })
+        .filter(|_| !output.statistics.is_empty() || !output.compile_options.is_empty())
 }
 
 /// TOTAL of each counted run so far.

@@ -2,8 +2,8 @@
 
 use super::super::output::Fault;
 use super::super::{Database, Event, RunOutput, Scanner, StepKey, Workload};
-use crate::instrument::process::{self, Launch, Outcome, Usage};
 use crate::instrument::proc;
+use crate::instrument::process::{self, Launch, Outcome, Usage};
 use crate::instrument::scratch::{private_folder, write_program};
 use crate::record::{Cause, Failure};
 

@@ -29,8 +29,7 @@ pub fn build(flags: &[&str], cache: &Path) -> Result<PathBuf> {
     let version = compile::compiler_version(compiler).map_err(|text| anyhow!(text))?;
     let command = compile::command_line(BUILD.compiler, flags);
     let inputs = [command.as_str(), &version, BUILD.sources[0].1, BUILD.sources[2].1].join("\n");
-    let folder =
-        private_folder(cache, &format!("variant-{}", &tool::sha256(inputs.as_bytes())[..16]))?;
+    let folder = private_folder(cache, &format!("variant-{}", &tool::sha256(inputs.as_bytes())[..16]))?;
     let path = folder.join("speedtest1");
     if !path.is_file() {
         compile::compile(compiler, flags, sources, &path).map_err(|text| anyhow!(text))?;
