@@ -313,7 +313,7 @@ fn a_disk_that_fills_in_the_middle_of_a_run() {
 
 const CSV: &str =
     "key,step,value,unit\nmain/100,500 INSERTs into table with no index,0.001,s\nTOTAL,TOTAL,0.1,s\n";
-const TOML: &str = "suite = 'speedtest1'\ntitle = 'r'\nparameters = { size = 1 }\n\
+const TOML: &str = "study = 'speedtest1'\ntitle = 'r'\nparameters = { size = 1 }\n\
     [citation]\nauthor = 'a'\ntitle = 't'\n\
     [engine]\nsqlite_version = '3.53.4'\nflags = ['-O3', '-DSQLITE_ENABLE_RTREE']\n";
 
@@ -347,7 +347,7 @@ fn figures_that_make_no_sense() {
     bad_reference("key,step,value\n", TOML, &["ref.csv: line 1: no column `unit`"]);
     bad_reference("", TOML, &["ref.csv: line 1: no column `key`"]);
     bad_reference("key,step,value,unit\n", TOML, &["ref.csv: no figure in it"]);
-    bad_reference(second("main/100,again,1,s"), TOML, &["ref.csv: line 4: main/100 stands there twice"]);
+    bad_reference(second("main/100,again,1,s"), TOML, &["ref.csv: line 4: main/100 is there twice"]);
     bad_reference(second("main/110,x,NaN,s"), TOML, &["ref.csv: line 4: `NaN` is not a time"]);
     bad_reference(second("main/110,x,-1,s"), TOML, &["ref.csv: line 4: `-1` is not a time"]);
     bad_reference(second("main/110,x,,s"), TOML, &["ref.csv: line 4: `` is not a time"]);
@@ -383,15 +383,15 @@ fn files_that_are_no_reference() {
     bad_reference(b"key,step,value,unit\nmain/100,\xff,1,s\n", TOML, &["ref.csv: not UTF-8 (byte 29)"]);
     fs::File::create(home.file("large.csv")).unwrap().set_len(100 * 1024 * 1024).unwrap();
     refused(&home, &["verify", "large.csv"], &["large.csv: larger than 4194304 bytes"]);
-    refused(&home, &["verify"], &["<REFERENCE.csv>"]);
+    refused(&home, &["verify"], &["<REFERENCE>"]);
 }
 
 #[test]
 fn citations_and_claims_that_make_no_sense() {
     let with = |more: &str| format!("{TOML}{more}\n");
     let claim = |test: &str| with(&format!("[[claim]]\nid = 'c'\ntext = 'x'\n{test}"));
-    bad_reference(CSV, "suite = ", &["ref.toml: TOML parse error at line 1"]);
-    bad_reference(CSV, "", &["ref.toml: ", "missing field `suite`"]);
+    bad_reference(CSV, "study = ", &["ref.toml: TOML parse error at line 1"]);
+    bad_reference(CSV, "", &["ref.toml: ", "missing field `study`"]);
     bad_reference(CSV, with("[colour]"), &["ref.toml: ", "unknown field `colour`"]);
     bad_reference(CSV, TOML.replace("size = 1", "sise = 1"), &["ref.toml: ", "unknown field `sise`"]);
     bad_reference(CSV, TOML.replace("size = 1", "size = 0"), &["ref.toml: --size 0: expected 1 to 100000"]);
@@ -408,7 +408,7 @@ fn citations_and_claims_that_make_no_sense() {
     bad_reference(
         CSV,
         TOML.replace("'speedtest1'", "'tpc-c'"),
-        &["ref.toml: suite `tpc-c` is not one that this program has"],
+        &["ref.toml: study `tpc-c` is not one that this program has"],
     );
     bad_reference(
         CSV,
@@ -442,7 +442,7 @@ fn citations_and_claims_that_make_no_sense() {
     bad_reference(
         CSV,
         claim(&format!("{twice}[[claim]]\nid = 'c'\ntext = 'y'\n{twice}")),
-        &["ref.toml: claim `c` stands there twice"],
+        &["ref.toml: claim `c` is there twice"],
     );
 }
 
@@ -458,9 +458,12 @@ fn files_that_are_no_record() {
         home.write(name, record.to_string());
     };
     changed("newer.json", &|record| record["schema"] = json!(999));
+    changed("older.json", &|record| record["schema"] = json!(1));
+    changed("tpc-c.json", &|record| record["study"] = json!("tpc-c"));
+    changed("detail.json", &|record| record["legs"][0]["runs"][0]["detail"] = json!({ "colour": "red" }));
     changed("stranger.json", &|record| record["colour"] = json!("red"));
     changed("edited.json", &|record| record["legs"][0]["runs"][1]["total_ms"] = json!(1_000_000));
-    changed("cut.json", &|record| record["legs"][0]["steps"].as_array_mut().unwrap().truncate(3));
+    changed("cut.json", &|record| record["legs"][0]["phases"].as_array_mut().unwrap().truncate(3));
     home.write("text.json", "hello\n");
     home.write("empty.json", "");
     home.write("list.json", "[1, 2]");
@@ -468,7 +471,10 @@ fn files_that_are_no_record() {
     fs::create_dir(home.file("folder.json")).unwrap();
     fs::File::create(home.file("large.json")).unwrap().set_len(100 * 1024 * 1024).unwrap();
     for (name, reason) in [
-        ("newer.json", "written by a newer repro (schema 999); this one reads up to schema 1: update repro"),
+        ("newer.json", "written by a newer repro (schema 999); this one reads schema 2: update repro"),
+        ("older.json", "written by an older repro (schema 1); this one reads schema 2: measure again, or "),
+        ("tpc-c.json", "study `tpc-c` is not one that this program has"),
+        ("detail.json", "not a valid record: detail of run 1: unknown field `colour`"),
         ("stranger.json", "not a valid record: unknown field `colour`"),
         ("edited.json", "run 2 of leg `native`: TOTAL is 1000000 ms, but its rows add up to "),
         ("cut.json", "run 1 of leg `native`: TOTAL is "),

@@ -34,11 +34,12 @@ fn help_names_every_command_and_the_exit_codes() {
 }
 
 #[test]
-fn list_names_suites_references_and_engines() {
+fn list_names_studies_references_and_engines() {
     let home = Home::new();
     home.repro(&["list"]).exits(0).prints(&[
-        "suites\n  speedtest1 ",
-        "references in reference\n  none; name their folder with --references",
+        "studies\n  speedtest1 ",
+        "references\n  cx23  oltp: ",
+        "  sqlitend-sweep  sweep: ",
         "engines\n  speedtest1    SQLite 3.53.4 (2026-",
         "cc -O3 -DSQLITE_ENABLE_RTREE speedtest1.c sqlite3.c -lpthread -ldl -lm",
     ]);

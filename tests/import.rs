@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Home, array, assert_runs_are_whole, keys, list, load, runs, why};
+use common::{Home, assert_runs_are_whole, keys, list, load, runs, why};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -217,20 +217,20 @@ fn the_default_list_comes_in_whole() {
 fn answers_and_statistics_are_kept() {
     let verified = record("verify-mix1.txt");
     let hash = "532742 20bdfdfbf077c5edc3991d3a017eac22404ca44031423751";
-    assert_eq!(verified["legs"][0]["answer"], json!({ "verdict": "right", "hash": hash }));
+    assert_eq!(verified["legs"][0]["answer"], json!({ "verdict": "right", "found": hash }));
     assert!(keys(&verified).contains(&"rtree/111".to_string()), "a row that only --verify has");
     assert!(runs(&verified)[0].get("flags").is_none());
 
     let statistics = record("stats-verify.txt");
     let hash = "12913 f8cd0f1d19429e1018525b763d5813f74000bb923ef966ce";
-    assert_eq!(statistics["legs"][0]["answer"], json!({ "verdict": "unknown", "hash": hash }));
-    let found = &runs(&statistics)[0]["statistics"];
+    assert_eq!(statistics["legs"][0]["answer"], json!({ "verdict": "unknown", "found": hash }));
+    let found = &runs(&statistics)[0]["detail"]["statistics"];
     assert_eq!(found["Cancelled write bytes"], "0");
     assert_eq!(found.as_object().unwrap().len(), 22);
 
     let wrapped = record("wrapped-60.txt");
     let hash = "0 0e12171d242c353f364c455d6c648193a69cc0d6ed18f85c";
-    assert_eq!(wrapped["legs"][0]["answer"]["hash"], hash);
+    assert_eq!(wrapped["legs"][0]["answer"]["found"], hash);
     let engine = &wrapped["legs"][0]["engine"];
     assert_eq!(engine["source_id"], "2026-07-24 19:02:57 bf7c7f30031888f4e796e429ab39");
 }
@@ -243,19 +243,16 @@ fn what_the_output_does_not_say_is_left_open() {
     // Each testset of such a list has a scale that the output does not show.
     assert_eq!(record("scaled-testsets.txt")["parameters"], json!({}));
     // A fence ends the output: the note below it is no statistic.
-    assert!(runs(&record("markdown-fence.txt"))[0].get("statistics").is_none());
+    assert!(runs(&record("markdown-fence.txt"))[0].get("detail").is_none());
 }
 
 #[test]
 fn doubtful_readings_are_flagged() {
     let flags = |name| runs(&record(name))[0]["flags"].clone();
-    assert_eq!(
-        flags("unpadded.txt"),
-        json!(["times were printed without zero padding; TOTAL confirms the reading"])
-    );
+    assert_eq!(flags("unpadded.txt"), json!([{ "flag": "unpadded-times" }]));
     assert_eq!(
         flags("zero-row-removed.txt"),
-        json!(["speedtest1 of 3.53.4 has steps that are missing here, removed or never run: main/260"])
+        json!([{ "flag": "missing-rows", "version": "3.53.4", "rows": ["main/260"] }])
     );
 }
 
@@ -264,7 +261,7 @@ fn unpadded_milliseconds_are_read_like_padded_ones() {
     let samples = |name| {
         let record = record(name);
         let steps = common::steps(&record).iter();
-        steps.map(|step| array(step, "samples")[0]["reported_ms"].as_i64().unwrap()).collect::<Vec<_>>()
+        steps.map(|step| common::first_ms(step)).collect::<Vec<_>>()
     };
     assert_eq!(samples("unpadded.txt"), samples("no-banner.txt"));
 }

@@ -20,15 +20,15 @@ fn a_short_sweep(streams: &str, leg: &str) {
     let Some(place) = Place::new() else { return };
     let record =
         place.measure("sweep", "a.json", &["--clients", "1,4", "--seconds", "2", "--stream", streams]);
-    assert_eq!((&record["suite"], &record["legs"][0]["name"]), (&"sweep".into(), &leg.into()));
+    assert_eq!((&record["study"], &record["legs"][0]["name"]), (&"sweep".into(), &leg.into()));
     let parameters = &record["parameters"];
     assert_eq!((&parameters["stream"], &parameters["rows"]), (&streams.into(), &2000.into()));
     let levels = levels(&record);
     assert_eq!(levels.iter().map(|(level, _)| *level).collect::<Vec<_>>(), ["clients-1", "clients-4"]);
     for ((level, measure), clients) in levels.into_iter().zip([1, 4]) {
-        assert_eq!(number(&measure["load"], "clients"), clients);
+        assert_eq!(number(&measure["detail"], "clients"), clients);
         assert!((2_000_000_000..10_000_000_000).contains(&number(measure, "elapsed_ns")), "{level}");
-        assert!(outcome(measure, "answered") > 100, "{level}: {}", measure["load"]["outcomes"]);
+        assert!(outcome(measure, "answered") > 100, "{level}: {}", measure["detail"]["outcomes"]);
         assert_eq!((outcome(measure, "failed"), outcome(measure, "abandoned")), (0, 0));
         assert!(["clean: ", "stalled: "].iter().any(|start| verdict(measure).starts_with(start)));
         assert_shares(measure, Mix::WRITE_HEAVY);
@@ -56,7 +56,7 @@ fn assert_shares(measure: &Value, mix: Mix) {
     let all = number(measure, "operations") as f64;
     for kind in Kind::ALL {
         let share = f64::from(mix.share(kind)) / 100.0;
-        let found = number(&measure["load"]["kinds"][kind.name()], "operations") as f64;
+        let found = number(&measure["detail"]["kinds"][kind.name()], "operations") as f64;
         let deviation = (all * share * (1.0 - share)).sqrt();
         assert!((found - all * share).abs() < 5.0 * deviation, "{}: {found} of {all}", kind.name());
     }
@@ -65,7 +65,7 @@ fn assert_shares(measure: &Value, mix: Mix) {
 /// What server and clients used, in each second and afterwards.
 #[track_caller]
 fn assert_usage(measure: &Value) {
-    let load = &measure["load"];
+    let load = &measure["detail"];
     let seconds = array(load, "series");
     assert!((2..=5).contains(&seconds.len()), "{seconds:?}");
     for second in seconds {
@@ -77,7 +77,7 @@ fn assert_usage(measure: &Value) {
     assert!((0.01..8.0).contains(&mean_cores(measure)), "{seconds:?}");
     let (cpu, elapsed) = (number(load, "client_cpu_ns"), number(measure, "elapsed_ns"));
     assert!(cpu > 1_000_000 && cpu < elapsed * number(load, "clients"), "{cpu} ns in {elapsed} ns");
-    assert_eq!(measure.get("exchange"), None, "nothing of it is known");
+    assert_eq!(measure.get("detail"), None, "nothing of it is known");
     let after = &load["after"];
     assert!((500..2500).contains(&number(after, "idle_ms")), "{after}");
     assert!(number(after, "threads") > 1 && after["idle_cores"].as_f64().unwrap() < 0.5, "{after}");
@@ -89,7 +89,7 @@ fn assert_usage(measure: &Value) {
 /// CPU time of the server, in cores.
 #[track_caller]
 fn mean_cores(measure: &Value) -> f64 {
-    let seconds = array(&measure["load"], "series").iter();
+    let seconds = array(&measure["detail"], "series").iter();
     let cores: Vec<f64> = seconds.filter_map(|second| second["server_cores"].as_f64()).collect();
     assert!(!cores.is_empty(), "{measure}");
     cores.iter().sum::<f64>() / cores.len() as f64
@@ -117,7 +117,7 @@ fn a_new_server_for_each_level() {
 #[test]
 fn as_often_as_it_takes_to_wedge() {
     let Some(place) = Place::new() else { return };
-    let options = ["--clients", "2", "--seconds", "1", "--until-wedged", "2"];
+    let options = ["--clients", "2", "--seconds", "1", "--repeat", "2"];
     let record = place.measure("sweep", "a.json", &options);
     assert_eq!((levels(&record).len(), array(&record["legs"][0], "runs").len()), (2, 2));
 }
@@ -139,7 +139,7 @@ fn exactly_so_many_statements() {
     assert_eq!((outcome(measure, "failed"), outcome(measure, "abandoned")), (0, 0));
     assert_shares(measure, Mix::READ_HEAVY);
 
-    let inserts = number(&measure["load"]["kinds"]["insert"], "operations") as i64;
+    let inserts = number(&measure["detail"]["kinds"]["insert"], "operations") as i64;
     let database = open(&place.database());
     assert_eq!(database.query_i64("SELECT count(*) FROM item"), Ok(2000 + inserts));
     let written = "SELECT count(*) FROM item WHERE writer > 0 AND id > 2000";
@@ -155,9 +155,9 @@ fn exactly_so_many_statements_of_64_clients() {
     let record = place.measure("million", "a.json", &["--statements", "5000", "--clients", "64"]);
     let measure = only_level(&record);
     eprintln!("{}", verdict(measure));
-    assert_eq!(outcome(measure, "total"), 5000, "{}", measure["load"]["outcomes"]);
+    assert_eq!(outcome(measure, "total"), 5000, "{}", measure["detail"]["outcomes"]);
     let (failed, abandoned) = (outcome(measure, "failed"), outcome(measure, "abandoned"));
-    assert!(abandoned == 0 || failed > 0, "{}", measure["load"]["outcomes"]);
+    assert!(abandoned == 0 || failed > 0, "{}", measure["detail"]["outcomes"]);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_busy_server_is_asked_again() {
     let measure = only_level(&record);
     assert_eq!((number(measure, "operations"), outcome(measure, "total")), (6000, 6000));
     let repeated = outcome(measure, "ok_after_busy") + outcome(measure, "stalled");
-    assert!(number(measure, "busy") > 3 && repeated > 0, "{}", measure["load"]["outcomes"]);
+    assert!(number(measure, "busy") > 3 && repeated > 0, "{}", measure["detail"]["outcomes"]);
 }
 
 // A schedule.
@@ -204,11 +204,11 @@ fn a_schedule_shows_what_a_pause_costs() {
         (measure, slow)
     };
     let (measure, of_due) = slow("open.json", &["--rate", "200"]);
-    assert_eq!(measure["load"]["due_per_second"], 200.0);
-    assert_eq!(outcome(&measure, "total"), 800, "{}", measure["load"]["outcomes"]);
+    assert_eq!(measure["detail"]["due_per_second"], 200.0);
+    assert_eq!(outcome(&measure, "total"), 800, "{}", measure["detail"]["outcomes"]);
     assert!(outcome(&measure, "answered") > 400);
     let (measure, of_sent) = slow("closed.json", &[]);
-    assert_eq!(measure["load"].get("due_per_second"), None);
+    assert_eq!(measure["detail"].get("due_per_second"), None);
     assert!(of_due > 100 && of_due > of_sent, "{of_due} of due ones, {of_sent} of those that were sent");
 }
 

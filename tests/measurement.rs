@@ -18,9 +18,14 @@ fn a_record_holds_every_step_of_every_run() {
     let kept = home.records();
     assert_eq!(kept.len(), 1);
     assert_eq!(load(&kept[0]), record);
-    assert_eq!(done.err, format!("record: {}\n", kept[0].display()));
+    assert!(done.err.ends_with(&format!("record: {}\n", kept[0].display())), "{}", done.err);
+    assert!(
+        done.err.contains("run 5 of 5 · starting"),
+        "plain lines where there is no terminal: {}",
+        done.err
+    );
 
-    assert_eq!((&record["schema"], &record["suite"]), (&json!(1), &json!("speedtest1")));
+    assert_eq!((&record["schema"], &record["study"]), (&json!(2), &json!("speedtest1")));
     assert_eq!(record["parameters"], json!({"database": "temporary", "size": 1, "testset": "mix1"}));
     assert_eq!(
         record["plan"],
@@ -30,7 +35,7 @@ fn a_record_holds_every_step_of_every_run() {
     assert_eq!(record.get("partial"), None);
     assert!(record["finished"].as_str() > record["started"].as_str());
     assert_eq!(record["storage"]["directory"], json!(home.temporary()));
-    assert_eq!(record["legs"][0]["answer"], json!({"verdict": "right", "hash": HASH_OF_SIZE_1}));
+    assert_eq!(record["legs"][0]["answer"], json!({"verdict": "right", "found": HASH_OF_SIZE_1}));
 
     assert_eq!(steps(&record).len(), ROWS);
     assert_eq!(runs(&record).len(), 6);
@@ -54,12 +59,13 @@ fn a_record_holds_every_step_of_every_run() {
         let numbers: Vec<_> = samples.iter().map(|sample| sample["run"].as_u64().unwrap()).collect();
         assert_eq!(numbers, [1, 2, 3, 4, 5, 6], "{}", key(step));
         // Absent where both ends of a row came in one piece, but never zero.
-        let observed = samples.iter().filter_map(|sample| sample.get("observed_ns"));
+        let observed = samples.iter().filter_map(|sample| sample["measure"].get("elapsed_ns"));
         assert!(observed.clone().all(|ns| ns.as_u64().is_some_and(|ns| ns > 0)), "{}", key(step));
         seen += observed.count();
     }
     assert!(seen > 0, "no row was observed");
-    let mut testsets: Vec<_> = steps(&record).iter().map(|step| step["testset"].as_str().unwrap()).collect();
+    let mut testsets: Vec<_> =
+        steps(&record).iter().map(|step| step["name"].as_str().unwrap().split_once('/').unwrap().0).collect();
     testsets.dedup();
     assert_eq!(testsets, ["main", "orm", "cte", "json", "fp", "parsenumber", "rtree", "star", "app"]);
     let keys = keys(&record);
@@ -76,11 +82,16 @@ fn figures_come_as_csv_and_markdown() {
     let csv = home.repro(&["--size", "1", "--runs", "1", "--record", "r.json", "--csv", "-"]).exits(0).out;
     let mut lines = csv.lines();
     assert!(lines.next().unwrap().starts_with("# repro 0."), "{csv}");
-    assert_eq!(lines.next(), Some("leg,testset,number,occurrence,step,run,counted,reported_ms,observed_ns"));
+    assert_eq!(
+        lines.next(),
+        Some(
+            "leg,phase,name,run,counted,operations,reported_ms,elapsed_ns,p50_ns,p95_ns,p99_ns,p999_ns,max_ns,errors,busy"
+        )
+    );
     let rows: Vec<&str> = lines.collect();
     assert_eq!(rows.len(), 2 * ROWS);
     assert!(
-        rows[0].starts_with("native,main,100,1,500 INSERTs into table with no index,1,false,"),
+        rows[0].starts_with("native,main/100,500 INSERTs into table with no index,1,false,,"),
         "{}",
         rows[0]
     );
@@ -141,7 +152,7 @@ fn statistics_go_into_the_runs() {
     let home = Home::new();
     let record = home.measure("r.json", &["--runs", "1", "--stats"]);
     for run in runs(&record) {
-        let statistics = run["statistics"].as_object().unwrap();
+        let statistics = run["detail"]["statistics"].as_object().unwrap();
         assert!(statistics["Memory Used (bytes)"].as_str().unwrap().contains("max"), "{statistics:?}");
         assert!(statistics["Compile options"].as_str().unwrap().contains("ENABLE_RTREE"), "{statistics:?}");
     }
@@ -256,7 +267,9 @@ fn one_run_is_not_citable() {
         "  open     interval within ±1 %: too few runs for an interval",
         "speedtest1 --size 1, SQLite 3.53.4: TOTAL ",
         "@misc{once,",
-        "note  = {Not citation grade. ",
+        "note   = {Not citation grade. ",
+        "author = {{repro ",
+        "SHA-256 of the record: ",
     ] {
         assert!(said.lines().any(|said| said.contains(line)), "no `{line}` in {said}");
     }
@@ -269,9 +282,10 @@ fn scaled(record: &Value, factor: i64) -> Value {
     for run in leg["runs"].as_array_mut().unwrap() {
         run["total_ms"] = json!(run["total_ms"].as_i64().unwrap() * factor);
     }
-    for step in leg["steps"].as_array_mut().unwrap() {
+    for step in leg["phases"].as_array_mut().unwrap() {
         for sample in step["samples"].as_array_mut().unwrap() {
-            sample["reported_ms"] = json!(sample["reported_ms"].as_i64().unwrap() * factor);
+            let ms = sample["measure"]["reported_ms"].as_i64().unwrap();
+            sample["measure"]["reported_ms"] = json!(ms * factor);
         }
     }
     record
@@ -292,13 +306,13 @@ fn records_of_the_same_work_are_compared() {
     home.repro(&["compare", "a.json", "a.json", "--fail-over", "100%"]).exits(0).prints(&[
         "TOTAL: A / B is 1.000",
         ": no difference shown",
-        "limit +100.0 %: A is not shown to be slower than that",
+        "limit +100.0 %: no total of A is shown to exceed it",
     ]);
     home.write("slow.json", scaled(&a, 100).to_string());
     home.repro(&["compare", "slow.json", "a.json", "--fail-over", "100%"]).exits(1).prints(&[
         "TOTAL: A / B is 100.000",
         ": A slower",
-        "limit +100.0 %: A is slower than that",
+        "limit +100.0 %: A exceeds it",
     ]);
     home.repro(&["compare", "a.json", "slow.json", "--fail-over", "1%"]).exits(0).prints(&[": A faster"]);
     home.repro(&["compare", "a.json", "b.json", "--fail-over", "1000%"])
@@ -369,7 +383,7 @@ fn a_reference_is_measured_and_judged() {
     );
     home.write(
         "r.toml",
-        "suite = 'speedtest1'\ntitle = 'r'\nparameters = { size = 1, testset = 'main' }\n\
+        "study = 'speedtest1'\ntitle = 'r'\nparameters = { size = 1, testset = 'main' }\n\
          [citation]\nauthor = 'a'\ntitle = 't'\n\
          [engine]\nsqlite_version = '3.53.4'\nflags = ['-O3', '-DSQLITE_ENABLE_RTREE']\n\
          [[claim]]\nid = 'sum'\ntext = 'TOTAL adds up'\nkind = 'value'\nquantity = 'total-minus-sum'\nequals = 0\n\

@@ -131,22 +131,25 @@ fn groups_of(pid: u32) -> Vec<PathBuf> {
 
 /// A process number that no process can have.
 const NOBODY: u32 = 999_999_999;
+/// Lists in a folder of ours what of it may go.
+const MARK: &str = "made-by-repro";
 
 /// Files and folders of a user in the folder of the databases, some of which look like ours.
 struct Precious(Vec<(PathBuf, &'static str)>);
 
 impl Precious {
     fn write(folder: &Path) -> Precious {
-        let stale = format!("repro-oltp-{NOBODY}-in-ram");
+        let stale = format!("repro-scratch-{NOBODY}-in-ram");
         let files = vec![
             ("oltp.db".to_string(), "a database of mine"),
             ("notes.txt".to_string(), "notes"),
-            ("repro-oltp-mine/oltp.db".to_string(), "no number in its name"),
-            (format!("repro-oltp-{NOBODY}-notes"), "a file, no folder"),
+            ("repro-scratch-mine/oltp.db".to_string(), "no number in its name"),
+            (format!("repro-scratch-{NOBODY}-notes"), "a file, no folder"),
             (format!("{stale}/oltp.db"), "a stranger is beside it"),
             (format!("{stale}/notes.txt"), "a stranger"),
-            (format!("repro-oltp-{NOBODY}-disk-bound/oltp.db/deep.txt"), "in a folder of that name"),
-            (format!("repro-oltp-{NOBODY}-backup/oltp.db-backup.sql"), "not a name of SQLite's"),
+            (format!("{stale}/{MARK}"), "oltp.db"),
+            (format!("repro-scratch-{NOBODY}-disk-bound/oltp.db/deep.txt"), "in a folder of that name"),
+            (format!("repro-scratch-{NOBODY}-backup/oltp.db-backup.sql"), "not a name of SQLite's"),
         ];
         let write = |(name, content): (String, &'static str)| {
             let path = folder.join(name);
@@ -176,10 +179,13 @@ fn what_belongs_to_the_user_is_untouched() {
     let (home, folder) = (Home::new(), tempfile::tempdir().unwrap());
     let precious = Precious::write(folder.path());
     let elsewhere = home.write("oltp.db", "behind a link");
-    std::os::unix::fs::symlink(home.work(), folder.path().join(format!("repro-oltp-{NOBODY}-link"))).unwrap();
-    let stale = folder.path().join(format!("repro-oltp-{NOBODY}-stale"));
+    std::os::unix::fs::symlink(home.work(), folder.path().join(format!("repro-scratch-{NOBODY}-link")))
+        .unwrap();
+    let stale = folder.path().join(format!("repro-scratch-{NOBODY}-stale"));
     fs::create_dir(&stale).unwrap();
-    for name in ["oltp.db", "oltp.db-wal", "oltp.db-shm"] {
+    let ours = ["oltp.db", "oltp.db-wal", "oltp.db-shm"];
+    fs::write(stale.join(MARK), ours.join("\n")).unwrap();
+    for name in ours {
         fs::write(stale.join(name), "left by a kill").unwrap();
     }
     measure(&home, folder.path(), "a.json", &SMALL);

@@ -108,7 +108,7 @@ fn the_study_is_measured_and_judged() {
     // Nor is a wrong answer believed.
     let mut wrong = record.clone();
     wrong["legs"][1]["phases"][0]["samples"][0]["measure"]["checks"][0]["found"] = json!("1");
-    wrong["legs"][1]["answer"] = json!({ "verdict": "wrong", "hash": "rows: 1", "expected": "100000" });
+    wrong["legs"][1]["answer"] = json!({ "verdict": "wrong", "found": "rows: 1", "expected": "100000" });
     let done = judge(&home.write("wrong.json", wrong.to_string()), &[]).exits(1);
     let verdicts = claims(&done.json());
     assert_ne!(verdicts["answers-right"].0, "reproduced", "{}", verdicts["answers-right"].1);
@@ -235,7 +235,7 @@ fn references_with_nonsense_are_refused() {
     refused(&csv, &toml.replace("seed = 1", "sed = 1"), &["bad.toml", "sed"]);
     refused(&csv, &toml.replace("threads = 4", "threads = \"x\""), &["bad.toml", "threads"]);
     refused(&csv, &toml.replace("threads = 4", "threads = 0"), &["bad.toml", "threads"]);
-    refused(&csv, &toml.replace("suite = \"oltp\"", "suite = \"olap\""), &["olap"]);
+    refused(&csv, &toml.replace("study = \"oltp\"", "study = \"olap\""), &["olap"]);
     refused(&csv, &toml.replace("at_least = 5", "at_lest = 5"), &["at_least or at_most"]);
     refused(&csv, &toml.replace("quantity = \"mixed-reads\"", "quantity = \"reads\""), &["reads"]);
     refused(&csv, &toml.replace("disk-bound/mixed/p999", "disk-bound/mixed/p99999"), &["p99999"]);

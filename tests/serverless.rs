@@ -118,7 +118,7 @@ fn assert_exchanges(name: &str, leg: &Value) {
     let mut all = (0, 0);
     for (step, measure) in steps(leg) {
         let statements = number(measure, "operations");
-        let Some(exchange) = measure.get("exchange") else {
+        let Some(exchange) = measure.get("detail") else {
             assert!(["embedded", "floor"].contains(&name), "{name} {step}: no exchange");
             continue;
         };

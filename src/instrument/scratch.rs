@@ -2,6 +2,7 @@
 
 use super::proc;
 use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -11,7 +12,8 @@ use std::path::{Path, PathBuf};
 const PASSING: &str = "repro-scratch-";
 /// Names of folders that stay.
 const KEPT: &str = "repro-kept-";
-/// Stands in each folder that is to go, so that a folder of that name which is not ours is never removed.
+/// Stands in each folder that is to go, and lists what of it is ours: a folder of that name which somebody else made
+/// is never removed, nor is what somebody else put into it.
 const MARK: &str = "made-by-repro";
 
 /// A folder that only its owner can look into. It goes, with everything in it, when the value is dropped, unless it is
@@ -23,12 +25,12 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder in `parent`, for something that `label` names; those that ended processes have left there are
-    /// removed first.
+    /// A new folder in `parent`, for something that `label` names, in which entries of the names `ours` will lie;
+    /// folders that ended processes have left there are removed first.
     ///
     /// # Errors
     /// A parent that is not there, or can't be written to.
-    pub fn new(parent: &Path, label: &str, keep: bool) -> Result<Scratch> {
+    pub fn new(parent: &Path, label: &str, ours: &[&str], keep: bool) -> Result<Scratch> {
         // A process that works elsewhere must find it, too.
         let parent = parent.canonicalize().with_context(|| parent.display().to_string())?;
         remove_stale(&parent);
@@ -43,7 +45,7 @@ impl Scratch {
                 Ok(()) => {
                     let scratch = Scratch { path, keep };
                     if !keep {
-                        fs::write(scratch.path.join(MARK), "")
+                        fs::write(scratch.path.join(MARK), ours.join("\n"))
                             .with_context(|| scratch.path.display().to_string())?;
                     }
                     return Ok(scratch);
@@ -84,10 +86,33 @@ pub fn remove_stale(parent: &Path) {
         let gone = maker.is_some_and(|process| !proc::is_running(process));
         // Of the entry itself: a link is not a folder of ours, whatever it points to.
         let ours = entry.metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == user);
-        if gone && ours && entry.path().join(MARK).is_file() {
-            let _ = fs::remove_dir_all(entry.path());
+        if gone && ours {
+            remove_own(&entry.path());
         }
     }
+}
+
+/// Removes what is listed in a folder as ours, and the folder when nothing else is in it.
+fn remove_own(folder: &Path) {
+    let Ok(ours) = fs::read_to_string(folder.join(MARK)) else { return };
+    let strange = |name: &OsString| name != MARK && !ours.lines().any(|own| name == own);
+    let mut names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    if names.any(|name| strange(&name)) {
+        return;
+    }
+    for path in ours.lines().chain([MARK]).map(|name| folder.join(name)) {
+        // Of a link the link goes, and not what it points to.
+        let _ = match path.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
+            true => fs::remove_dir_all(path),
+            false => fs::remove_file(path),
+        };
+    }
+    let _ = fs::remove_dir(folder);
+}
+
+/// The files of a SQLite database of this name.
+pub fn database_files(name: &str) -> [String; 4] {
+    ["", "-journal", "-wal", "-shm"].map(|suffix| format!("{name}{suffix}"))
 }
 
 /// A folder below `cache` that belongs to the user, and that nobody else may write to.
@@ -136,13 +161,28 @@ mod tests {
             fs::create_dir(folder).unwrap();
         }
         fs::write(stale.join(MARK), "").unwrap();
-        let scratch = Scratch::new(parent.path(), "a", false).unwrap();
+        let scratch = Scratch::new(parent.path(), "a", &[], false).unwrap();
         let path = scratch.path().to_path_buf();
         assert!(path.is_dir() && !stale.exists() && foreign.exists());
         drop(scratch);
         assert!(!path.exists());
-        let kept = Scratch::new(parent.path(), "a", true).unwrap().path().to_path_buf();
+        let kept = Scratch::new(parent.path(), "a", &[], true).unwrap().path().to_path_buf();
         assert!(kept.is_dir() && !kept.join(MARK).exists(), "kept, also when we have ended");
+    }
+
+    #[test]
+    fn strangers_stay() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = |number: u32, names: &[&str]| {
+            let folder = parent.path().join(format!("{PASSING}999999999-a-{number}"));
+            fs::create_dir_all(folder.join("data")).unwrap();
+            fs::write(folder.join(MARK), "a.db\ndata").unwrap();
+            names.iter().for_each(|name| fs::write(folder.join(name), "").unwrap());
+            folder
+        };
+        let (own, shared) = (folder(1, &["a.db"]), folder(2, &["a.db", "notes.txt"]));
+        remove_stale(parent.path());
+        assert!(!own.exists() && shared.join("notes.txt").exists() && shared.join("a.db").exists());
     }
 
     #[test]

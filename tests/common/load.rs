@@ -131,7 +131,7 @@ pub fn number(value: &Value, name: &str) -> u64 {
 
 /// How many statements of a level ended so.
 pub fn outcome(measure: &Value, class: &str) -> u64 {
-    let outcomes = &measure["load"]["outcomes"];
+    let outcomes = &measure["detail"]["outcomes"];
     match class {
         "answered" => ["ok", "ok_after_busy", "stalled"].iter().map(|class| number(outcomes, class)).sum(),
         "failed" => {
@@ -147,9 +147,9 @@ pub fn outcome(measure: &Value, class: &str) -> u64 {
 
 /// Health and reasons, in one line.
 pub fn verdict(measure: &Value) -> String {
-    let load = &measure["load"];
+    let load = &measure["detail"];
     let reasons = array(load, "reasons").iter().map(|reason| reason.as_str().unwrap());
-    format!("{}: {}", load["health"].as_str().unwrap(), reasons.collect::<Vec<_>>().join("; "))
+    format!("{}: {}", measure["health"].as_str().unwrap(), reasons.collect::<Vec<_>>().join("; "))
 }
 
 /// A histogram as a record holds it.
@@ -162,7 +162,7 @@ pub fn histogram(latency: &Value) -> Histogram<u64> {
 /// Statements are counted in all, by kind, second by second and in histograms: all counts are the same.
 #[track_caller]
 pub fn assert_counts_agree(level: &str, measure: &Value) {
-    let load = &measure["load"];
+    let load = &measure["detail"];
     let [answered, failed] = ["answered", "failed"].map(|class| outcome(measure, class));
     let seconds = |name| array(load, "series").iter().map(|second| number(second, name)).sum::<u64>();
     let kinds = load["kinds"].as_object().unwrap();

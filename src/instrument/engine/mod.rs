@@ -82,9 +82,10 @@ impl Engine {
         let file = regular_file(path)?;
         let folder = std::env::temp_dir();
         let failed = |error| EngineError::CopyFailed { path: path.into(), folder: folder.clone(), error };
-        let private = Scratch::new(&folder, "engine", false)
+        let name = file.file_name().unwrap_or("engine.so".as_ref());
+        let private = Scratch::new(&folder, "engine", &[&name.to_string_lossy()], false)
             .map_err(|error| failed(std::io::Error::other(format!("{error:#}"))))?;
-        let copy = private.path().join(file.file_name().unwrap_or("engine.so".as_ref()));
+        let copy = private.path().join(name);
         fs::copy(&file, &copy).map_err(failed)?;
         Engine::from_file(&copy, path)
     }

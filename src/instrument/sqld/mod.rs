@@ -70,7 +70,7 @@ impl Server {
     /// # Errors
     /// As those of a start.
     pub fn start_unless(stop: &Arc<AtomicBool>, config: &Config) -> Result<Server> {
-        let scratch = Scratch::new(&config.folder, "sqld", config.keep)?;
+        let scratch = Scratch::new(&config.folder, "sqld", &["key", "sqld.log", "data"], config.keep)?;
         let keys = Keys::generate();
         fs::write(key_file(&scratch), keys.public())
             .with_context(|| key_file(&scratch).display().to_string())?;

@@ -79,7 +79,7 @@ fn is_executable(path: &Path) -> bool {
 /// Runs the script, which says on standard error what it does.
 fn fetch(cache: &Path) -> Result<()> {
     std::fs::create_dir_all(cache).with_context(|| cache.display().to_string())?;
-    let script = Scratch::new(cache, "fetch", false)?;
+    let script = Scratch::new(cache, "fetch", &["fetch", "sqld.lock"], false)?;
     let write = |name: &str, text: &str| std::fs::write(script.path().join(name), text);
     write("fetch", FETCH)
         .and_then(|()| write("sqld.lock", LOCK))

@@ -1,6 +1,6 @@
 //! Where the database of a run lies, and what it is.
 
-use crate::instrument::scratch::Scratch;
+use crate::instrument::scratch::{Scratch, database_files};
 use crate::record::store;
 use crate::study::oltp::args::{Identity, LegPlan};
 use anyhow::{Context, Result, bail};
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 /// The folder of one run's database; removed with everything in it, unless it is to stay.
 pub struct Place(Scratch);
 
+const DATABASE: &str = "oltp.db";
 /// Says in a folder what its database is.
 const IDENTITY: &str = "oltp.json";
 
@@ -18,7 +19,10 @@ impl Place {
     /// # Errors
     /// A parent that can't be written to.
     pub fn new(parent: &Path, plan: &LegPlan, keep: bool) -> Result<Place> {
-        Scratch::new(parent, plan.leg.name(), keep).map(Place)
+        let mut ours = database_files(DATABASE).to_vec();
+        ours.push(IDENTITY.to_string());
+        let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
+        Scratch::new(parent, plan.leg.name(), &ours, keep).map(Place)
     }
 
     /// Says what the database is, now that every row is in it.
@@ -51,6 +55,6 @@ impl Place {
 
     /// The database in it.
     pub fn database(&self) -> PathBuf {
-        self.0.path().join("oltp.db")
+        self.0.path().join(DATABASE)
     }
 }

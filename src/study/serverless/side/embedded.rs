@@ -4,7 +4,7 @@
 use super::{Facts, LegRun, Place, Ran, Side};
 use crate::instrument::engine::{self, Connection, Cursor, Kind, OpenMode, SqlError};
 use crate::instrument::meter::Meter;
-use crate::instrument::scratch::Scratch;
+use crate::instrument::scratch::{Scratch, database_files};
 use crate::instrument::sql::{Answer, Statement, Value};
 use crate::study::serverless::work::Step;
 use anyhow::{Result, bail};
@@ -12,13 +12,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+const DATABASE: &str = "serverless.db";
+
 pub fn run(
     place: &Place,
     run: &mut LegRun,
     steps: &mut dyn FnMut(&mut dyn Side, &mut LegRun) -> Result<()>,
 ) -> Result<()> {
-    let scratch = Scratch::new(&place.folder, "embedded", place.keep)?;
-    let connection = place.engine.open(&scratch.path().join("serverless.db"), OpenMode::Create)?;
+    let ours = database_files(DATABASE);
+    let scratch = Scratch::new(&place.folder, "embedded", &ours.each_ref().map(String::as_str), place.keep)?;
+    let connection = place.engine.open(&scratch.path().join(DATABASE), OpenMode::Create)?;
     for (name, value, expected) in [("journal_mode", "WAL", "wal"), ("synchronous", "NORMAL", "1")] {
         connection.pragma(&format!("{name} = {value}"))?;
         let found = connection.pragma(name)?.unwrap_or_default();
