@@ -8,7 +8,7 @@ use crate::record::Record;
 use crate::record::store::{self, Destination};
 use crate::report;
 use crate::report::table::{self, Screen, Table, Text};
-use crate::study::Study;
+use crate::study::{Study, Task};
 use anyhow::{Context, Result, bail};
 use std::io::Write;
 use std::path::Path;
@@ -104,6 +104,15 @@ pub fn record(study: &dyn Study, record: &Record, formats: &FormatArgs) -> Resul
     }
     let export = Export { figures: Figures::new(study.shape(), record), tables: &tables };
     formats.files.iter().try_for_each(|(format, path)| write(path, &format.write(&export)?))
+}
+
+/// Says, before anything is measured, that the runs are too few for an interval.
+pub fn says_if_few(study: &dyn Study, task: &dyn Task, quiet: bool) {
+    let (runs, needed) = (task.record().plan.runs, study.runs_needed());
+    if runs < needed && !quiet {
+        let runs = if runs == 1 { "1 run gives".to_string() } else { format!("{runs} runs give") };
+        eprintln!("{runs} no interval from run to run; {needed} are needed");
+    }
 }
 
 /// Says where the record lies.

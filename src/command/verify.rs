@@ -34,7 +34,10 @@ pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     for Subject { reference, study, task } in &subjects {
         let record = match (&given, task) {
             (Some(record), _) => record.clone(),
-            (None, Some(task)) => measure(&**task, &setting, &mut measured)?,
+            (None, Some(task)) => {
+                output::says_if_few(*study, &**task, setting.quiet);
+                measure(&**task, &setting, &mut measured)?
+            }
             (None, None) => bail!("{}: nothing to measure", reference.name),
         };
         let report = comparison::judge(reference, &record, args.strict).map_err(|reason| match given {

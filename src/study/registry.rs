@@ -4,8 +4,14 @@ use super::{Study, clients, oltp, serverless, speedtest1};
 use crate::figure::Shape;
 
 /// In the order in which they are listed.
-pub const STUDIES: &[&dyn Study] =
-    &[&speedtest1::Speedtest1, &oltp::Oltp, &serverless::Serverless, &clients::Sweep, &clients::Million];
+#[rustfmt::skip]
+pub const STUDIES: &[&dyn Study] = &[
+    &speedtest1::Speedtest1,
+    &oltp::Oltp,
+    &serverless::Serverless,
+    &clients::Clients::Sweep,
+    &clients::Clients::Million,
+];
 
 /// The study that runs when none is named.
 pub const DEFAULT: &dyn Study = &speedtest1::Speedtest1;

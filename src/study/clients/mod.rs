@@ -17,7 +17,7 @@ pub use detail::{After, Detail, Evidence, KindMeasure, Outcomes, Probe, Second};
 pub use health::{Judged, judge};
 pub use mix::{Kind, Mix};
 
-use super::{PlanOption, Setting, Study, Task, Wishes};
+use super::{PlanOption, Scale, Setting, Study, Task, Wishes};
 use crate::figure::{Effect, Figures, Parameters, Phases, Shape};
 use crate::record::Record;
 use crate::report::Table;
@@ -27,11 +27,13 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 
-/// The study of a sweep over numbers of clients.
-pub struct Sweep;
-
-/// The study of a million statements.
-pub struct Million;
+/// Both studies: they differ in their levels alone.
+pub enum Clients {
+    /// A sweep over numbers of clients.
+    Sweep,
+    /// A million statements.
+    Million,
+}
 
 /// The only phase of the million.
 const MILLION_PHASE: &str = "million";
@@ -80,58 +82,64 @@ fn effect(parameter: &str) -> Effect {
     }
 }
 
-impl Study for Sweep {
+impl Study for Clients {
     fn shape(&self) -> &'static Shape {
-        &SWEEP
+        match self {
+            Clients::Sweep => &SWEEP,
+            Clients::Million => &MILLION,
+        }
     }
 
     fn options(&self, command: Command) -> Command {
-        args::SweepOptions::augment_args(command)
+        match self {
+            Clients::Sweep => args::SweepOptions::augment_args(command),
+            Clients::Million => args::MillionOptions::augment_args(command),
+        }
     }
 
     fn asked(&self, matches: &ArgMatches, _: &Wishes, setting: &Setting) -> Result<Box<dyn Task>> {
-        let options = args::SweepOptions::from_arg_matches(matches)?;
-        Ok(Box::new(run::Measurement::sweep(options, setting)?))
+        Ok(Box::new(match self {
+            Clients::Sweep => run::Measurement::sweep(FromArgMatches::from_arg_matches(matches)?, setting)?,
+            Clients::Million => {
+                run::Measurement::million(FromArgMatches::from_arg_matches(matches)?, setting)?
+            }
+        }))
     }
 
-    /// Of a sweep, the scale shortens the levels.
     fn published(
         &self,
         parameters: &Parameters,
         wishes: &Wishes,
         setting: &Setting,
     ) -> Result<Box<dyn Task>> {
-        let mut parameters: SweepParameters = super::from_parameters(parameters)?;
-        if let Some(scale) = wishes.scale {
-            if !scale.fits(parameters.seconds) {
-                bail!(
-                    "--scale {scale}: a level of {} s can't be shortened so; a sweep takes a scale that leaves whole \
-                     seconds, from 1/1 to 1/{}",
-                    parameters.seconds,
-                    parameters.seconds
-                );
+        let (server, limits) = (super::server::wished(wishes), args::LimitArgs::default());
+        let measurement = match self {
+            Clients::Sweep => {
+                let parameters = shortened(super::from_parameters(parameters)?, wishes.scale)?;
+                let options = args::SweepOptions { parameters, repeat: None, server, limits };
+                run::Measurement::sweep(options, setting)?
             }
-            parameters.seconds = scale.of(parameters.seconds);
-        }
-        let options = args::SweepOptions {
-            parameters,
-            repeat: None,
-            server: super::server::wished(wishes),
-            limits: args::LimitArgs::default(),
+            Clients::Million => {
+                let mut parameters: MillionParameters = super::from_parameters(parameters)?;
+                parameters.scale = wishes.scale.unwrap_or(parameters.scale);
+                run::Measurement::million(args::MillionOptions { parameters, server, limits }, setting)?
+            }
         };
-        Ok(Box::new(run::Measurement::sweep(options, setting)?.runs(wishes.plan.runs)))
+        Ok(Box::new(measurement.runs(wishes.plan.runs)))
     }
 
     fn takes(&self) -> &'static [PlanOption] {
-        TAKES
+        &[PlanOption::Runs, PlanOption::TempDir, PlanOption::Sqld, PlanOption::Scale]
     }
 
+    /// The fewest with an interval.
     fn runs_needed(&self) -> u32 {
-        RUNS_NEEDED
+        5
     }
 
     fn leg(&self, job: &str, stop: &Arc<AtomicBool>) -> Result<()> {
-        carry_out(job, stop)
+        let job = serde_json::from_str(job).context("the job of a leg")?;
+        leg::run(&job, stop, &mut |event| super::process::tell(event))
     }
 
     fn tables(&self, figures: Figures) -> Vec<Table> {
@@ -143,7 +151,7 @@ impl Study for Sweep {
     }
 
     fn headline(&self, figures: Figures) -> Result<Headline, String> {
-        Err(no_headline(figures))
+        Err(format!("{} has no single figure to cite: name a phase, with its interval", figures.shape.name))
     }
 
     fn check(&self, record: &Record) -> Result<(), String> {
@@ -151,78 +159,19 @@ impl Study for Sweep {
     }
 
     fn explanations(&self) -> &'static [(&'static str, &'static str)] {
-        &[("wedge", tables::wedge::TEXT)]
+        match self {
+            Clients::Sweep => &[("wedge", tables::wedge::TEXT)],
+            Clients::Million => &[],
+        }
     }
 }
 
-impl Study for Million {
-    fn shape(&self) -> &'static Shape {
-        &MILLION
+/// Of a sweep, the scale shortens the levels.
+fn shortened(mut parameters: SweepParameters, scale: Option<Scale>) -> Result<SweepParameters> {
+    let (Some(scale), seconds) = (scale, parameters.seconds) else { return Ok(parameters) };
+    if scale.of(seconds) == 1 && !scale.fits(seconds) {
+        bail!("--scale {scale}: levels of {seconds} s can be shortened to 1/{seconds}, and no further");
     }
-
-    fn options(&self, command: Command) -> Command {
-        args::MillionOptions::augment_args(command)
-    }
-
-    fn asked(&self, matches: &ArgMatches, _: &Wishes, setting: &Setting) -> Result<Box<dyn Task>> {
-        let options = args::MillionOptions::from_arg_matches(matches)?;
-        Ok(Box::new(run::Measurement::million(options, setting)?))
-    }
-
-    fn published(
-        &self,
-        parameters: &Parameters,
-        wishes: &Wishes,
-        setting: &Setting,
-    ) -> Result<Box<dyn Task>> {
-        let mut parameters: MillionParameters = super::from_parameters(parameters)?;
-        parameters.scale = wishes.scale.unwrap_or(parameters.scale);
-        let options = args::MillionOptions {
-            parameters,
-            server: super::server::wished(wishes),
-            limits: args::LimitArgs::default(),
-        };
-        Ok(Box::new(run::Measurement::million(options, setting)?.runs(wishes.plan.runs)))
-    }
-
-    fn takes(&self) -> &'static [PlanOption] {
-        TAKES
-    }
-
-    fn runs_needed(&self) -> u32 {
-        RUNS_NEEDED
-    }
-
-    fn leg(&self, job: &str, stop: &Arc<AtomicBool>) -> Result<()> {
-        carry_out(job, stop)
-    }
-
-    fn tables(&self, figures: Figures) -> Vec<Table> {
-        tables::tables(figures)
-    }
-
-    fn explains_verdicts(&self) -> bool {
-        true
-    }
-
-    fn headline(&self, figures: Figures) -> Result<Headline, String> {
-        Err(no_headline(figures))
-    }
-
-    fn check(&self, record: &Record) -> Result<(), String> {
-        super::check_details::<Detail>(record)
-    }
-}
-
-const TAKES: &[PlanOption] = &[PlanOption::Runs, PlanOption::TempDir, PlanOption::Sqld, PlanOption::Scale];
-/// The fewest with an interval.
-const RUNS_NEEDED: u32 = 5;
-
-fn carry_out(job: &str, stop: &Arc<AtomicBool>) -> Result<()> {
-    let job = serde_json::from_str(job).context("the job of a leg")?;
-    leg::run(&job, stop, &mut |event| super::process::tell(event))
-}
-
-fn no_headline(figures: Figures) -> String {
-    format!("{} has no single figure to cite: name a phase, with its interval", figures.shape.name)
+    parameters.seconds = scale.of(seconds);
+    Ok(parameters)
 }
