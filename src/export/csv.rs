@@ -88,7 +88,7 @@ fn numbers(measure: &Measure) -> Vec<String> {
     // Of rows of a tool, operations are not known, and so nothing of their failures.
     let counted = measure.operations.is_some();
     cells.push(text(counted.then(|| measure.failures())));
-    cells.push(text(counted.then_some(measure.busy)));
+    cells.push(text(measure.busy));
     cells
 }
 

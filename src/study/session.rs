@@ -29,6 +29,14 @@ pub trait Task {
     /// Where data is written; `None` when it is not.
     fn folder(&self) -> Option<PathBuf>;
 
+    /// Makes ready what takes room, before the record begins.
+    ///
+    /// # Errors
+    /// What keeps the measurement from beginning.
+    fn prepare(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Measures run by run, and saves after each.
     ///
     /// # Errors
@@ -62,6 +70,7 @@ pub struct Measured {
 /// # Errors
 /// What kept it from beginning; then nothing is left behind.
 pub fn measure(task: &dyn Task, setting: &Setting, destination: &Destination) -> Result<Measured> {
+    task.prepare()?;
     let storage = |folder: PathBuf| Storage {
         directory: folder.display().to_string(),
         filesystem: disk::filesystem_of(&folder),

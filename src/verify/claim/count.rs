@@ -74,7 +74,7 @@ fn failed_statements(record: &Record) -> Option<i64> {
 /// Warm-ups and rejected runs too.
 fn surfaced(record: &Record) -> Option<i64> {
     measures(record).next()?;
-    Some(measures(record).map(|measure| measure.busy_surfaced).sum::<u64>() as i64)
+    Some(measures(record).filter_map(|measure| measure.busy_surfaced).sum::<u64>() as i64)
 }
 
 fn distinct_work(record: &Record) -> Option<i64> {
