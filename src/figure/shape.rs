@@ -16,6 +16,8 @@ pub struct Shape {
     pub legs: Vec<&'static str>,
     /// The phases of each side.
     pub phases: Phases,
+    /// What its phases count by kind: `counts` of a measure.
+    pub counts: &'static [&'static str],
     /// The side that ratios are taken to.
     pub baseline: Option<&'static str>,
     /// Every parameter, defaults included, as a record holds them: of those that are written down.
@@ -138,6 +140,7 @@ mod tests {
             about: "",
             legs: vec!["sqld"],
             phases,
+            counts: &[],
             baseline: None,
             parameters: |_| Ok(Parameters::new()),
             effect: |_| Effect::Work,

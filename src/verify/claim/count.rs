@@ -58,10 +58,11 @@ fn wrong_answers(record: &Record) -> i64 {
     measures(record).flat_map(|measure| &measure.checks).filter(|check| !check.holds()).count() as i64
 }
 
-/// Operations of these kinds in a hundred of a phase, rounded; in the first run that counts.
+/// Operations of these kinds in a hundred of a phase, rounded; in the first run that counts. `None` when the phase
+/// does not count one of the kinds.
 pub fn share(record: &Record, phase: &str, kinds: &[String]) -> Option<i64> {
     let sample = record.legs.iter().flat_map(|leg| leg.samples(phase)).next()?;
-    let some: u64 = kinds.iter().filter_map(|kind| sample.measure.counts.get(kind)).sum();
+    let some = kinds.iter().map(|kind| sample.measure.counts.get(kind)).sum::<Option<u64>>()?;
     Some((some as f64 * 100.0 / sample.measure.operations?.max(1) as f64).round() as i64)
 }
 

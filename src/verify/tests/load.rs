@@ -52,6 +52,7 @@ pub fn published(suite: &str, phase: &str) -> Measure {
         elapsed_ns: Some(ns as u64),
         slices: vec![(operations as u64 / 20, ns as u64 / 20); 20],
         busy: Some(of("busy") as u64),
+        busy_surfaced: Some(0),
         latency: Some(latency),
         ..state(Health::Clean)
     }
