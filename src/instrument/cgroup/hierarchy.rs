@@ -1,6 +1,7 @@
 //! Where in the tree of control groups a new one can be, and the directory that it is.
 
 use super::{next_name, write};
+use crate::machine::disk::{self, Mount};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -24,7 +25,7 @@ pub(super) struct Host {
     /// /proc/self/cgroup.
     pub groups: String,
     /// /proc/self/mountinfo.
-    pub mountinfo: String,
+    pub mounts: Vec<Mount>,
     /// Where systemd-run is.
     pub systemd_run: Option<PathBuf>,
 }
@@ -45,12 +46,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 impl Host {
     /// This machine, as this process sees it.
     pub fn here() -> Host {
-        let text = |path: &str| read_to_string(path).unwrap_or_default();
         let path = std::env::var_os("PATH").unwrap_or_default();
         Host {
             root: PathBuf::from("/"),
-            groups: text("/proc/self/cgroup"),
-            mountinfo: text("/proc/self/mountinfo"),
+            groups: read_to_string("/proc/self/cgroup").unwrap_or_default(),
+            mounts: disk::mounts(),
             systemd_run: std::env::split_paths(&path)
                 .map(|folder| folder.join("systemd-run"))
                 .find(|program| program.is_file()),
@@ -77,11 +77,11 @@ impl Host {
 
     /// Where version 2 is mounted: the paths of systemd's scopes begin there.
     pub fn place_of_scopes(&self) -> Result<PathBuf, String> {
-        let mut mounts = self.mountinfo.lines().filter_map(parse_mount);
-        let mount = mounts.find(|mount| mount.kind == "cgroup2" && mount.root == "/");
+        let mut mounts = self.mounts.iter();
+        let mount = mounts.find(|mount| mount.kind == "cgroup2" && mount.root == Path::new("/"));
         let mount =
             mount.ok_or("Version 2 of control groups, which systemd needs for it, is not mounted.")?;
-        Ok(self.root.join(mount.point.trim_start_matches('/')))
+        Ok(self.seen(&mount.point))
     }
 
     /// The directory of `group` in the mount whose type and options `serve`.
@@ -92,20 +92,24 @@ impl Host {
         group: &str,
         serve: impl Fn(&str, &str) -> bool,
     ) -> Result<Place, String> {
-        let mount =
-            self.mountinfo.lines().filter_map(parse_mount).find(|mount| serve(mount.kind, mount.options));
+        let mount = self.mounts.iter().find(|mount| serve(&mount.kind, &mount.super_options));
         let mount = mount.ok_or_else(|| format!("The control groups of {controller} are not mounted."))?;
         let group = Path::new(group);
         // "/../x" is a group outside of our namespace.
         let outside = group.components().any(|part| part == Component::ParentDir);
-        let below = group.strip_prefix(mount.root).ok().filter(|_| !outside);
+        let below = group.strip_prefix(&mount.root).ok().filter(|_| !outside);
         let below = below.ok_or_else(|| {
             format!("Our own control group, {}, is outside of what is mounted here.", group.display())
         })?;
-        let top = self.root.join(mount.point.trim_start_matches('/'));
+        let top = self.seen(&mount.point);
         // Joined only where there is something to join, so that no path ends in a slash.
         let base = if below.as_os_str().is_empty() { top.clone() } else { top.join(below) };
         Ok(Place { version, base, top })
+    }
+
+    /// Where a mount is seen in the tree.
+    fn seen(&self, point: &Path) -> PathBuf {
+        self.root.join(point.strip_prefix("/").unwrap_or(point))
     }
 
     /// The group above our own, if it already hands `controllers` down and lets a child move.
@@ -315,22 +319,6 @@ pub(super) fn kill_members(directory: &Path, version: Version) {
     for pid in members {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
     }
-}
-
-struct Mount<'a> {
-    root: &'a str,
-    point: &'a str,
-    kind: &'a str,
-    options: &'a str,
-}
-
-/// A line of /proc/self/mountinfo. Where control groups are mounted, no path needs to be unescaped.
-fn parse_mount(line: &str) -> Option<Mount<'_>> {
-    let (mount, filesystem) = line.split_once(" - ")?;
-    let mut mount = mount.split(' ').skip(3);
-    let mut filesystem = filesystem.split(' ');
-    let (root, point) = (mount.next()?, mount.next()?);
-    Some(Mount { root, point, kind: filesystem.next()?, options: filesystem.nth(1).unwrap_or_default() })
 }
 
 /// The groups in `folder` that a `repro` made, each with the process that did.
