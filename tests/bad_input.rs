@@ -81,11 +81,11 @@ fn options_of_the_tool_that_destroy() {
     refused(&home, &["--", "--script", name], &["`--script` after `--` is refused: it overwrites the file"]);
     refused(&home, &["--", "--output", name], &["`--output` after `--` is refused: it overwrites a file"]);
     refused(&home, &["--", "--key", "secret"], &["`--key` after `--` is refused"]);
-    refused(&home, &["--", "--heap", "1"], &["`--heap` after `--` takes 2 value(s)"]);
+    refused(&home, &["--", "--heap", "1"], &["`--heap` after `--` needs 2 value(s)"]);
     refused(
         &home,
         &["--", "--size", "5"],
-        &["`--size` after `--`: if it is an option of repro put it before `--`"],
+        &["`--size` is not accepted after `--`: put an option of repro before `--`"],
     );
     refused(&home, &["precious.db"], &["unexpected argument 'precious.db' found"]);
     assert_eq!(fs::read(&precious).unwrap(), b"mine");

@@ -99,7 +99,7 @@ fn parameters_of_the_load_studies() {
     assert_eq!(with("million", "statements = 5000").unwrap()["statements"], 5000);
     for (suite, parameters, reason) in [
         ("sweep", "clients = []", "ref.toml: [parameters]: clients: expected numbers from 1 to "),
-        ("sweep", "clients = [4, 4]", "ref.toml: [parameters]: clients: a number is there twice"),
+        ("sweep", "clients = [4, 4]", "ref.toml: [parameters]: clients: a number appears twice"),
         ("sweep", "mix = 'point=60'", "the shares add up to 60"),
         ("sweep", "statements = 5", "unknown field `statements`"),
         ("million", "statements = 5", "ref.toml: [parameters]: statements = 5: expected 100 to "),
