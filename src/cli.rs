@@ -388,7 +388,7 @@ pub struct CompareArgs {
     #[arg(value_name = "B")]
     pub base: PathBuf,
 
-    /// Exit with status 1 if A is slower by more than this, with the whole 95 % interval of a total
+    /// Exit with status 1 if the whole 95 % interval of a total shows that A is slower by more than this
     #[arg(long, value_name = "PERCENT", value_parser = parse::percent)]
     pub fail_over: Option<f64>,
 }

@@ -125,7 +125,7 @@ fn outputs_that_exist_are_left_alone() {
     let home = Home::new();
     for option in ["--record", "--csv", "--json", "--markdown"] {
         let path = home.write("out", "mine");
-        refused(&home, &["--size", "1", "--runs", "1", option, "out"], &["out: exists already", "--force"]);
+        refused(&home, &["--size", "1", "--runs", "1", option, "out"], &["out: already exists", "--force"]);
         assert_eq!(fs::read(&path).unwrap(), b"mine");
     }
     for option in ["--record", "--csv", "--json", "--markdown"] {
@@ -217,7 +217,7 @@ fn folders_without_permission() {
     // The home itself can't be written to: said before anything runs, too.
     let Some(done) = as_nobody(&home, &["--size", "1"]) else { return };
     if is_root() {
-        done.exits(2).says(&["can't make this folder: Permission denied"]);
+        done.exits(2).says(&["can't create this folder: Permission denied"]);
     }
 }
 
@@ -379,7 +379,7 @@ fn files_that_are_no_reference() {
     fs::create_dir(home.file("folder.csv")).unwrap();
     refused(&home, &["verify", "folder.csv"], &["folder.csv: can't be read: Is a directory"]);
     let utf16: Vec<u8> = [0xfeff].into_iter().chain(CSV.encode_utf16()).flat_map(u16::to_le_bytes).collect();
-    bad_reference(&utf16, TOML, &["ref.csv: UTF-16; save it as UTF-8"]);
+    bad_reference(&utf16, TOML, &["ref.csv: is UTF-16; save it as UTF-8"]);
     bad_reference(b"key,step,value,unit\nmain/100,\xff,1,s\n", TOML, &["ref.csv: not UTF-8 (byte 29)"]);
     fs::File::create(home.file("large.csv")).unwrap().set_len(100 * 1024 * 1024).unwrap();
     refused(&home, &["verify", "large.csv"], &["large.csv: larger than 4194304 bytes"]);
@@ -412,7 +412,7 @@ fn citations_and_claims_that_make_no_sense() {
     bad_reference(
         CSV,
         TOML.replace("'speedtest1'", "'tpc-c'"),
-        &["ref.toml: study `tpc-c` is not one that this program has"],
+        &["ref.toml: this program has no study `tpc-c`"],
     );
     bad_reference(
         CSV,
@@ -475,17 +475,17 @@ fn files_that_are_no_record() {
     fs::create_dir(home.file("folder.json")).unwrap();
     fs::File::create(home.file("large.json")).unwrap().set_len(100 * 1024 * 1024).unwrap();
     for (name, reason) in [
-        ("newer.json", "written by a newer repro (schema 999); this one reads schema 2: update repro"),
-        ("older.json", "written by an older repro (schema 1); this one reads schema 2: measure again, or "),
-        ("tpc-c.json", "study `tpc-c` is not one that this program has"),
+        ("newer.json", "written by a newer repro (schema 999); this one reads schema 2; update repro"),
+        ("older.json", "written by an older repro (schema 1); this one reads schema 2; measure again, or "),
+        ("tpc-c.json", "this program has no study `tpc-c`"),
         ("detail.json", "not a valid record: detail of run 1: unknown field `colour`"),
         ("stranger.json", "not a valid record: unknown field `colour`"),
         ("edited.json", "run 2 of leg `native`: TOTAL is 1000000 ms, but its rows add up to "),
         ("cut.json", "run 1 of leg `native`: TOTAL is "),
-        ("text.json", "not a record of repro: "),
-        ("empty.json", "not a record of repro: "),
-        ("list.json", "not a record of repro: "),
-        ("half.json", "not a record of repro: EOF"),
+        ("text.json", "not a record written by repro: "),
+        ("empty.json", "not a record written by repro: "),
+        ("list.json", "not a record written by repro: "),
+        ("half.json", "not a record written by repro: EOF"),
         ("folder.json", "can't be read: Is a directory"),
         ("large.json", "larger than 67108864 bytes"),
         ("none.json", "can't be read: No such file"),
@@ -508,11 +508,15 @@ fn files_that_are_no_record() {
 fn captures_that_can_not_be() {
     let home = Home::new();
     for name in ["../x", "a b", ".x", ""] {
-        refused(&home, &["capture", name, "--size", "1"], &[&format!("`{name}`: a name is made of letters")]);
+        refused(
+            &home,
+            &["capture", name, "--size", "1"],
+            &[&format!("`{name}`: expected a name of letters")],
+        );
     }
     refused(&home, &["capture", "x", "--dir", "none", "--size", "1"], &["none: no such folder"]);
     home.write("x.toml", "mine");
-    refused(&home, &["capture", "x", "--size", "1"], &["x.toml: exists already"]);
+    refused(&home, &["capture", "x", "--size", "1"], &["x.toml: already exists"]);
     assert_eq!(list(&home.work()), [home.file("x.toml")]);
     assert_eq!(fs::read(home.file("x.toml")).unwrap(), b"mine");
 }

@@ -166,7 +166,7 @@ impl Reference {
         let in_toml = |reason: String| anyhow!("{toml}: {reason}");
         let about: About = toml::from_str(about_text).map_err(|error| in_toml(error.to_string()))?;
         let shape = shape_of(&about.study).ok_or_else(|| {
-            in_toml(format!("study `{}` is not one that this program has; see `repro list`", about.study))
+            in_toml(format!("this program has no study `{}`; see `repro list`", about.study))
         })?;
         let written = serde_json::to_value(&about.parameters).map_err(|error| in_toml(error.to_string()))?;
         let parameters =
