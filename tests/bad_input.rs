@@ -346,8 +346,8 @@ fn figures_that_make_no_sense() {
     );
     bad_reference("key,step,value\n", TOML, &["ref.csv: line 1: no column `unit`"]);
     bad_reference("", TOML, &["ref.csv: line 1: no column `key`"]);
-    bad_reference("key,step,value,unit\n", TOML, &["ref.csv: no figure in it"]);
-    bad_reference(second("main/100,again,1,s"), TOML, &["ref.csv: line 4: main/100 is there twice"]);
+    bad_reference("key,step,value,unit\n", TOML, &["ref.csv: expected at least one figure"]);
+    bad_reference(second("main/100,again,1,s"), TOML, &["ref.csv: line 4: main/100 appears twice"]);
     bad_reference(second("main/110,x,NaN,s"), TOML, &["ref.csv: line 4: `NaN` is not a time"]);
     bad_reference(second("main/110,x,-1,s"), TOML, &["ref.csv: line 4: `-1` is not a time"]);
     bad_reference(second("main/110,x,,s"), TOML, &["ref.csv: line 4: `` is not a time"]);
@@ -368,13 +368,11 @@ fn files_that_are_no_reference() {
     refused(
         &home,
         &["verify", "ref.csv"],
-        &["ref.csv: its citation and claims belong beside it: ref.toml: can't be read: No such file"],
+        &[
+            "ref.csv: its citation and claims must be in a file beside it: ref.toml: can't be read: No such file",
+        ],
     );
-    refused(
-        &home,
-        &["verify", "ref.toml"],
-        &["ref.toml: a reference is a file NAME.csv with NAME.toml beside it"],
-    );
+    refused(&home, &["verify", "ref.toml"], &["ref.toml: expected a file NAME.csv with NAME.toml beside it"]);
     refused(&home, &["verify", "none.csv"], &["none.csv: can't be read: No such file"]);
     fs::create_dir(home.file("folder.csv")).unwrap();
     refused(&home, &["verify", "folder.csv"], &["folder.csv: can't be read: Is a directory"]);
@@ -425,7 +423,7 @@ fn citations_and_claims_that_make_no_sense() {
     bad_reference(
         CSV,
         claim(&format!("{ratio}at_least = -1.0")),
-        &["claim `c`: bounds of a ratio are above 0"],
+        &["claim `c`: bounds of a ratio must be above 0"],
     );
     bad_reference(
         CSV,
@@ -440,13 +438,13 @@ fn citations_and_claims_that_make_no_sense() {
     bad_reference(
         CSV,
         claim(&format!("{ratio}at_least = 1.0\nat_mots = 2.0")),
-        &["ref.toml: claim `c`: unknown member `at_mots`"],
+        &["ref.toml: claim `c`: unknown key `at_mots`"],
     );
     let twice = "kind = 'value'\nquantity = 'errors'\nequals = 0\n";
     bad_reference(
         CSV,
         claim(&format!("{twice}[[claim]]\nid = 'c'\ntext = 'y'\n{twice}")),
-        &["ref.toml: claim `c` is there twice"],
+        &["ref.toml: claim `c` appears twice"],
     );
 }
 

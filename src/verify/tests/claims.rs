@@ -167,7 +167,7 @@ fn shares_of_a_phase() {
     assert_eq!(judged(&record, &share("insert-1", "'busy repeats'", 68)).0, Reproduced);
     let (verdict, reason) = judged(&record, &share("insert-1", "'busy repeats'", 70));
     assert_eq!(verdict, Differs);
-    assert_eq!(reason, "68 of a hundred operations of insert-1 are busy repeats; claimed: 70");
+    assert_eq!(reason, "68 % of the operations of insert-1 are busy repeats; claimed: 70 %");
     for (phase, counts, refused) in [
         ("insert-1", "", "at least one kind"),
         ("insert-1", "'found'", "serverless counts no `found`; expected busy repeats"),
@@ -204,7 +204,7 @@ fn claims_that_make_no_sense() {
         (each("'sqld/insert-1/ratio'", ""), "each figure needs at_least or at_most"),
         (each("", "at_least = 1"), "at least one figure is needed"),
         (each("'sqld/insert-1/ratio'", "at_least = 2\nat_most = 1"), "at_least 2 is above at_most 1"),
-        (each("'sqld/insert-1/ratio'", "at_least = inf"), "bounds are finite numbers"),
+        (each("'sqld/insert-1/ratio'", "at_least = inf"), "bounds must be finite numbers"),
         (
             each("'sqld/insert-1/ratio', 'sqld/insert-1/time'", "at_least = 1"),
             "sqld/insert-1/ratio is in x and sqld/insert-1/time in ms",
