@@ -55,20 +55,24 @@ fn testsets_that_do_not_exist() {
     refused(
         &home,
         &["--testset", "nope"],
-        &["--testset", "unknown testset `nope`", "choose from mix1 or a list of main, orm"],
+        &["--testset", "unknown testset `nope`", "choose mix1, or a list of main, orm"],
     );
-    refused(&home, &["--testset", "main,mix1"], &["--testset", "mix1 stands alone, not in a list"]);
+    refused(&home, &["--testset", "main,mix1"], &["--testset", "mix1 can't be part of a list"]);
     refused(
         &home,
         &["--testset", "main/0"],
-        &["`main/0`: the scale after `/` is a percentage from 1 to 10000"],
+        &["`main/0`: the scale after `/` must be a percentage from 1 to 10000"],
     );
     refused(&home, &["--temp", "3"], &["--temp: speedtest1 can't drop temporary tables"]);
 }
 
 #[test]
 fn a_cpu_that_is_not_there() {
-    refused(&Home::new(), &["--pin", "4096"], &["--pin 4096: this process may use the CPUs ["]);
+    refused(
+        &Home::new(),
+        &["--pin", "4096"],
+        &["--pin 4096: this process may not use that CPU; choose one of ["],
+    );
 }
 
 #[test]

@@ -24,12 +24,12 @@ enum Expect {
 }
 use Expect::{Partial, Refused, Whole};
 
-const NO_TIMES: &str = "a listing of SQL (--sqlonly or --explain): it holds no times";
+const NO_TIMES: &str = "a listing of SQL (--sqlonly or --explain), which holds no times";
 const NOT_OURS: &str = "is not speedtest1's output; expected rows such as";
 const NOT_HERE: &str = "is not part of speedtest1's output here";
-const NO_ROWS: &str = "TOTAL without the rows that it adds up";
+const NO_ROWS: &str = "TOTAL without the rows that it sums up";
 
-const SIDE_BY_SIDE: &str = "two outputs side by side; split them into one file each";
+const SIDE_BY_SIDE: &str = "two outputs side by side; save each to a file of its own";
 
 /// Every fixture that holds one record or none.
 const FIXTURES: &[(&str, Expect)] = &[
@@ -57,18 +57,15 @@ const FIXTURES: &[(&str, Expect)] = &[
     ("wrapped-60.txt", Whole { lines: (1, 23), rows: 8, totals: &[19] }),
     ("zero-row-removed.txt", Whole { lines: (1, 92), rows: 82, totals: &[150] }),
     // Runs that did not end.
-    ("cut-in-a-time.txt", Partial { lines: (1, 9), rows: 6, reason: "cut short in step app/100: no TOTAL" }),
-    (
-        "killed-mid-row.txt",
-        Partial { lines: (1, 3), rows: 1, reason: "cut short in step main/110: no TOTAL" },
-    ),
+    ("cut-in-a-time.txt", Partial { lines: (1, 9), rows: 6, reason: "cut short in row app/100: no TOTAL" }),
+    ("killed-mid-row.txt", Partial { lines: (1, 3), rows: 1, reason: "cut short in row main/110: no TOTAL" }),
     (
         "no-rtree.txt",
         Partial { lines: (1, 5), rows: 3, reason: "cut short at the beginning of testset rtree" },
     ),
     ("no-rtree-merged.txt", Partial { lines: (1, 6), rows: 2, reason: "compile with -DSQLITE_ENABLE_RTREE" }),
     // The run says itself that it holds nothing.
-    ("banner-alone.txt", Refused(1, "the beginning of a run without any row")),
+    ("banner-alone.txt", Refused(1, "a run begins here but has no rows")),
     (
         "cannot-open.txt",
         Refused(1, "the run failed before its first row ended: Cannot open database file: missing"),
@@ -77,13 +74,13 @@ const FIXTURES: &[(&str, Expect)] = &[
         "second-run-failed.txt",
         Refused(12, "the run failed before its first row ended: Cannot open database file"),
     ),
-    ("after-failure.txt", Refused(7, "the output goes on after the run failed: SQL error: disk I/O error")),
+    ("after-failure.txt", Refused(7, "the output continues after the run failed: SQL error: disk I/O error")),
     ("sqlonly.txt", Refused(4, NO_TIMES)),
     ("trace-merged.txt", Refused(4, "the row has no time, and what follows is not the tool's")),
     // Changed by one digit, one line, one word.
     ("total-edited.txt", Refused(35, "TOTAL is 0.565 s, but the rows add up to 0.564 s")),
     ("row-removed.txt", Refused(34, "TOTAL is 0.564 s, but the rows add up to 0.546 s")),
-    ("negative-row.txt", Refused(4, "step star/120 took a negative time: the wall clock was stepped")),
+    ("negative-row.txt", Refused(4, "row star/120 took a negative time: the wall clock was set back")),
     ("total-twice.txt", Refused(12, NO_ROWS)),
     ("total-alone.txt", Refused(1, NO_ROWS)),
     ("stats-before-total.txt", Refused(11, NOT_HERE)),
@@ -91,10 +88,10 @@ const FIXTURES: &[(&str, Expect)] = &[
     ("foreign-line.txt", Refused(5, NOT_HERE)),
     ("damaged-name.txt", Refused(4, NOT_HERE)),
     ("row-number-too-large.txt", Refused(4, NOT_HERE)),
-    ("time-lost.txt", Refused(5, "the row has no time, though the output goes on after it")),
+    ("time-lost.txt", Refused(5, "the row has no time, although the output continues after it")),
     (
         "doubled-zero-row.txt",
-        Refused(4, "row 110 comes twice; two outputs are mixed here, or a line was doubled"),
+        Refused(4, "row 110 appears twice; two outputs are mixed here, or a line was duplicated"),
     ),
     ("rows-swapped.txt", Refused(5, "row 120 after row 130: lines are missing or mixed")),
     (
@@ -102,13 +99,13 @@ const FIXTURES: &[(&str, Expect)] = &[
         Refused(89, "testset `app` begins in the middle of another: rows are missing"),
     ),
     ("changing-prefix.txt", Refused(6, NOT_HERE)),
-    ("interleaved.txt", Refused(2, "row 100 comes twice; two outputs are mixed here")),
+    ("interleaved.txt", Refused(2, "row 100 appears twice; two outputs are mixed here")),
     ("two-columns.txt", Refused(1, SIDE_BY_SIDE)),
     ("two-columns-bar.txt", Refused(1, SIDE_BY_SIDE)),
     // Seconds, or milliseconds without padding?
     (
         "rounded-seconds.txt",
-        Refused(1, "TOTAL adds up whether they are milliseconds without padding or rounded"),
+        Refused(1, "TOTAL adds up either way, as milliseconds without padding and as rounded"),
     ),
     ("rounded-seconds-unconfirmed.txt", Refused(1, "TOTAL does not confirm that they are milliseconds")),
     ("unpadded-no-total.txt", Refused(3, "no TOTAL to tell what they mean")),
@@ -303,7 +300,7 @@ fn a_killed_run_does_not_spoil_the_next() {
     ] {
         let (killed, whole) = two(name);
         assert_eq!((lines(&killed), lines(&whole)), spans, "{name}");
-        assert_partial(&killed, "cut short in step main/110: no TOTAL");
+        assert_partial(&killed, "cut short in row main/110: no TOTAL");
         assert_eq!(keys(&killed), ["main/100"]);
         assert_runs_are_whole(&whole, rows);
         assert_eq!(runs(&whole)[0]["total_ms"], total, "{name}");
@@ -402,7 +399,7 @@ fn a_file_of_any_size_and_shape_ends_soon() {
     import(&vec![b'\n'; 4 * MIB], "line 1: no row of speedtest1");
     import(&vec![b'x'; 4 * MIB], "line 1: no row of speedtest1");
     import(" 100 - ".repeat(MIB / 7).as_bytes(), NOT_OURS);
-    import(row(100).repeat(2).as_bytes(), "line 2: row 100 comes twice");
+    import(row(100).repeat(2).as_bytes(), "line 2: row 100 appears twice");
     let many: String = (0..3_000).map(|index| row(if index % 2 == 0 { 100 } else { 999 })).collect();
     import(many.as_bytes(), "line 2001: more than 2000 rows in one run");
     let saved = fs::read(fixtures().join("star-app.txt")).unwrap();
@@ -428,7 +425,7 @@ fn published_outputs_come_out_as_expected() {
         ("02-", Refused(4, SIDE_BY_SIDE)),
         ("03-", whole(21, 54, 31, &[3723])),
         ("05-", whole(168, 200, 31, &[60388])),
-        ("07-", partial(15, 27, 11, "cut short in step main/180: no TOTAL")),
+        ("07-", partial(15, 27, 11, "cut short in row main/180: no TOTAL")),
         ("11-", Refused(4, "is a row of a published table")),
         ("12-", Refused(3, NO_ROWS)),
         ("14-", Refused(2, NO_ROWS)),
@@ -448,7 +445,7 @@ fn published_outputs_come_out_as_expected() {
         ("L07", whole(2, 17, 14, &[420])),
         ("L09", whole(2, 36, 32, &[111])),
         ("L10", partial(2, 71, 63, "cut short at the beginning of testset trigger: no TOTAL")),
-        ("L13", partial(2, 14, 11, "cut short in step main/180: no TOTAL")),
+        ("L13", partial(2, 14, 11, "cut short in row main/180: no TOTAL")),
         ("L15", Refused(4, NO_TIMES)),
         ("L17", whole(2, 35, 32, &[82_199_400])),
         ("L19", Refused(2, "the run failed before its first row ended: Cannot open database file")),

@@ -375,7 +375,7 @@ fn what_is_printed_is_what_is_imported_and_a_changed_digit_is_noticed() {
             }
             Err(error) => {
                 prop_assert_eq!(layout, Layout::Unpadded, "{}", error);
-                prop_assert!(error.reason.contains("TOTAL adds up whether"), "{error}");
+                prop_assert!(error.reason.contains("TOTAL adds up either way"), "{error}");
             }
         }
         let digit = &mut text[*place.get(&digits)];

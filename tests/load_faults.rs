@@ -35,14 +35,13 @@ fn a_server_that_is_killed() {
     let record = place.record("a.json");
     let measure = only_level(&record);
     let verdict = verdict(measure);
-    for piece in ["collapsed: the process of the server ended", "lost with their connection", "started again"]
-    {
+    for piece in ["collapsed: the server process ended", "lost with their connection", "restarted"] {
         assert!(verdict.contains(piece), "{verdict}");
     }
     assert_eq!(outcome(measure, "total"), 100_000, "{}", measure["detail"]["outcomes"]);
     assert!(outcome(measure, "answered") > 100 && outcome(measure, "dropped") > 0);
     assert!(outcome(measure, "abandoned") > 0);
-    place.home.repro(&["show", "a.json"]).exits(0).prints(&["collapsed", "the process of the server ended"]);
+    place.home.repro(&["show", "a.json"]).exits(0).prints(&["collapsed", "the server process ended"]);
 }
 
 /// Also when nobody has asked it for anything since.
@@ -57,7 +56,7 @@ fn a_server_that_is_killed_when_the_clients_have_gone() {
     program.end(Duration::from_secs(30)).exits(0);
     let record = place.record("a.json");
     let verdicts: Vec<String> = levels(&record).iter().map(|(_, measure)| verdict(measure)).collect();
-    assert!(verdicts[0].starts_with("collapsed: the process of the server ended"), "{verdicts:?}");
+    assert!(verdicts[0].starts_with("collapsed: the server process ended"), "{verdicts:?}");
     assert!(!verdicts[1].starts_with("collapsed"), "{verdicts:?}");
 }
 
@@ -73,19 +72,15 @@ fn a_server_that_can_not_be_started_again() {
     let server = place.server_with(2);
     sleep(Duration::from_millis(1200));
     kill(server, Signal::SIGKILL).unwrap();
-    program.end(Duration::from_secs(20)).exits(3).says(&["the server, started again", "exit status: 7"]);
+    program.end(Duration::from_secs(20)).exits(3).says(&["restarting the server", "exit status: 7"]);
     assert_nothing_is_left(&place.data());
     let record = load(&place.home.file("a.json"));
     assert!(why(&record, "partial").contains("exit status: 7"), "{}", record["partial"]);
     assert_eq!(record["legs"][0]["answer"]["verdict"], "not-checked", "{}", record["legs"][0]["answer"]);
     let measure = only_level(&record);
     assert_counts_agree("clients-2", measure);
-    assert!(
-        verdict(measure).starts_with("collapsed: the process of the server ended"),
-        "{}",
-        verdict(measure)
-    );
-    assert!(verdict(measure).ends_with("could not be started again"), "{}", verdict(measure));
+    assert!(verdict(measure).starts_with("collapsed: the server process ended"), "{}", verdict(measure));
+    assert!(verdict(measure).ends_with("could not be restarted"), "{}", verdict(measure));
 }
 
 #[test]
@@ -150,7 +145,7 @@ fn a_server_that_answers_no_more() {
 #[track_caller]
 fn assert_wedged(measure: &Value, clients: u64) {
     let verdict = verdict(measure);
-    for piece in ["wedged: ", "without a reply by the deadline", "a single write fails", "started again"] {
+    for piece in ["wedged: ", "without a reply by the deadline", "a single write failed", "restarted"] {
         assert!(verdict.contains(piece), "{verdict}");
     }
     assert!(

@@ -132,7 +132,7 @@ fn the_two_spellings_do_the_same() {
     assert!(home.records().is_empty(), "--record takes the place of the folder of records");
     home.repro(&["--size", "1", "--runs", "1", "--no-record", "--no-answer-check", "-q"])
         .exits(0)
-        .prints(&["answers not checked: the check was left out"]);
+        .prints(&["answers not checked: the check was skipped"]);
     assert!(home.records().is_empty());
 }
 
@@ -169,7 +169,7 @@ fn testsets_without_headers_are_told_apart() {
     assert_runs_are_whole(&record, expected.len());
     let answer = &record["legs"][0]["answer"];
     assert_eq!(answer["verdict"], "not-checked");
-    assert_eq!(answer["reason"], "the testsets star,app put no results into the hash");
+    assert_eq!(answer["reason"], "the testsets star,app put no results into the verification hash");
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_testset_that_fails_leaves_a_partial_record() {
     home.repro(&["cite", "b.json"]).exits(0).prints(&[
         "NOT CITATION GRADE",
         "measured, and whole: partial: exit status 1",
-        "no counted run with a TOTAL: there is no figure to cite",
+        "no counted run has a TOTAL, so there is no figure to cite",
     ]);
     home.repro(&["compare", "b.json", "b.json"])
         .exits(2)

@@ -117,11 +117,11 @@ fn a_kept_database_is_reused_only_where_it_is_the_same() {
     {
         let done = start("d.json", &[&["--reuse", kept], &options[..]].concat());
         assert!(matches!(done.code, Some(2 | 3)), "{name}: {done:?}");
-        done.says(&["--reuse", kept, "another"]);
+        done.says(&["--reuse", kept, "does not fit the options"]);
     }
     let strange = start("d.json", &["--reuse", home.work().to_str().unwrap()]);
     assert!(matches!(strange.code, Some(2 | 3)), "{strange:?}");
-    strange.says(&["--reuse takes a folder that --keep left"]);
+    strange.says(&["--reuse needs a folder that --keep has left"]);
 
     // One whose making was cut short is no such database, and a wrong answer is not passed over.
     let database = Path::new(kept).join("oltp.db");

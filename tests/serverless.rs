@@ -287,7 +287,7 @@ fn a_server_that_is_killed() {
         kill(server_at_work(&place.data()), Signal::SIGKILL).unwrap();
         let log = place.home.file(&format!("{leg}.sqld.log"));
         let done = program.end(Duration::from_secs(15)).exits(3);
-        done.says(&["connection lost", "what the server wrote is in", leg]);
+        done.says(&["connection lost", "the log of the server is in", leg]);
         assert_nothing_is_left(&place.data());
         assert!(!fs::read_to_string(log).unwrap().is_empty());
         assert_broken(&load(&place.home.file(&record)), "connection lost");
@@ -507,7 +507,7 @@ fn tokens_that_do_not_let_us_in() {
         ("wrong", "abc.def.ghi".to_string(), refused),
         ("of another server", foreign, refused),
         ("expired", remote.token(Access::Full, -3600), refused),
-        ("read-only", remote.token(Access::ReadOnly, 60), &["sqld", "does the token permit to write?"]),
+        ("read-only", remote.token(Access::ReadOnly, 60), &["sqld", "does the token allow writes?"]),
     ];
     for (name, token, said) in cases {
         let done = remote.run(&token, false, &["--leg", "sqld", "--no-record"]);

@@ -80,7 +80,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Why it did not end well; `place` says where it was, such as ` in step main/310`, or is empty.
+    /// Why it did not end well; `place` says where it was, such as ` in row main/310`, or is empty.
     pub fn failure(&self, place: &str) -> Option<Failure> {
         let said = self.stderr.trim().lines().next().unwrap_or_default();
         Some(match self.ending {

@@ -83,7 +83,7 @@ impl Failure {
         Failure::at(cause, "", &said.to_string())
     }
 
-    /// Of a cause, where it happened (` in step main/310`), and what was said; either may be empty.
+    /// Of a cause, where it happened (` in row main/310`), and what was said; either may be empty.
     pub fn at(cause: Cause, place: &str, said: &str) -> Failure {
         let begin = format!("{}{place}", cause.words());
         let message = match (begin.is_empty(), said.is_empty()) {
@@ -120,10 +120,10 @@ mod tests {
 
     #[test]
     fn words_place_and_what_was_said() {
-        let step = " in step main/310";
+        let step = " in row main/310";
         for (failure, message) in [
             (Failure::of(Cause::Interrupted), "interrupted"),
-            (Failure::at(Cause::Signal(9), step, ""), "killed by signal 9 in step main/310"),
+            (Failure::at(Cause::Signal(9), step, ""), "killed by signal 9 in row main/310"),
             (Failure::at(Cause::ExitStatus(1), "", "no room"), "exit status 1: no room"),
             (Failure::saying(Cause::UnsoundOutput, "TOTAL differs"), "TOTAL differs"),
             (Failure::of(Cause::Deadline).of_part("in-ram"), "in-ram: stopped at the deadline"),

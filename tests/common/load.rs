@@ -190,7 +190,7 @@ pub fn assert_everything_is_there(level: &str, measure: &Value) {
     let expected = [
         "wrong answers",
         "acknowledged writes that are lost",
-        "rows that nobody wrote so",
+        "rows that no client wrote",
         "integrity_check",
     ];
     assert_eq!(names, expected, "{level}: {checks:?}");

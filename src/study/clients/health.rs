@@ -49,10 +49,10 @@ pub fn judge(load: &Detail, after: Option<&After>) -> Judged {
     if let Some(after) = after {
         let fails = [("read", &after.read_probe), ("write", &after.write_probe)];
         reasons.extend(fails.iter().filter_map(|(what, probe)| {
-            probe.failure.as_ref().map(|failure| format!("afterwards a single {what} fails: {failure}"))
+            probe.failure.as_ref().map(|failure| format!("afterwards a single {what} failed: {failure}"))
         }));
         if let Some(cores) = after.idle_cores.filter(|cores| *cores >= SPINNING_CORES) {
-            reasons.push(format!("with nobody connected the server uses {:.0} % of a core", cores * 100.0));
+            reasons.push(format!("with nobody connected, the server used {:.0} % of a core", cores * 100.0));
         }
     }
     let late = outcomes.stalled > 0 || silent > 0 || outcomes.abandoned > 0;
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(judge(&rare, Some(&well)).health, Health::Clean);
         let reasons = judge(&load(hung, &[second(1001, 0)]), Some(&dead)).reasons.join("; ");
         for piece in
-            ["2 statements without a reply", "1 s without", "a single write fails", "100 % of a core"]
+            ["2 statements without a reply", "1 s without", "a single write failed", "100 % of a core"]
         {
             assert!(reasons.contains(piece), "{reasons}");
         }

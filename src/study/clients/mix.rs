@@ -96,7 +96,7 @@ impl FromStr for Mix {
             let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or(expected)?;
             let share = share.parse::<u8>().ok().filter(|share| *share <= 100).ok_or(expected)?;
             if shares[kind as usize].replace(share).is_some() {
-                return Err(format!("{name} is there twice; {expected}"));
+                return Err(format!("{name} appears twice; {expected}"));
             }
         }
         let shares = shares.map(|share| share.unwrap_or(0));

@@ -153,7 +153,7 @@ impl Study for Clients {
     }
 
     fn headline(&self, figures: Figures) -> Result<Headline, String> {
-        Err(format!("{} has no single figure to cite: name a phase, with its interval", figures.shape.name))
+        Err(format!("{} has no single figure to cite; cite one phase with its interval", figures.shape.name))
     }
 
     fn check(&self, record: &Record) -> Result<(), String> {
@@ -172,7 +172,7 @@ impl Study for Clients {
 fn shortened(mut parameters: SweepParameters, scale: Option<Scale>) -> Result<SweepParameters> {
     let (Some(scale), seconds) = (scale, parameters.seconds) else { return Ok(parameters) };
     if scale.of(seconds) == 1 && !scale.fits(seconds) {
-        bail!("--scale {scale}: levels of {seconds} s can be shortened to 1/{seconds}, and no further");
+        bail!("--scale {scale}: levels of {seconds} s can be shortened to 1/{seconds} at most");
     }
     parameters.seconds = scale.of(seconds);
     Ok(parameters)

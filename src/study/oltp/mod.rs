@@ -119,7 +119,7 @@ impl Study for Oltp {
     }
 
     fn headline(&self, _: Figures) -> Result<Headline, String> {
-        Err(format!("{NAME} has no single figure to cite: name a phase, with its interval"))
+        Err(format!("{NAME} has no single figure to cite; cite one phase with its interval"))
     }
 
     fn check(&self, record: &Record) -> Result<(), String> {

@@ -40,7 +40,7 @@ fn phases(figures: Figures) -> Table {
     let several = figures.record.legs.iter().any(|leg| leg.counted().len() > 1);
     let runs = if several { "medians of all counted runs; " } else { "" };
     table.notes = cells([format!(
-        "{runs}rates are of the operations alone: what the loop around them took is beside them, for each"
+        "{runs}rates are of the operations alone; the column `loop ns` has what the loop took around each"
     )]);
     table
 }
@@ -100,7 +100,7 @@ fn ratios(figures: Figures) -> Option<Table> {
         table.rows.extend(first.phases.iter().filter_map(|phase| ratio(figures, first, second, &phase.name)));
     }
     table.head = cells([
-        "rates of the first engine over those of the second, run by run; above 1 the first is faster",
+        "rates of the first engine divided by those of the second, run by run; above 1, the first is faster",
     ]);
     Some(table)
 }

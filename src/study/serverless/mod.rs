@@ -185,7 +185,7 @@ impl Study for Serverless {
 
     fn headline(&self, figures: Figures) -> Result<Headline, String> {
         headline(figures)
-            .ok_or_else(|| "no counted run of both sides: there is no figure to cite".to_string())
+            .ok_or_else(|| "no run of both sides counts, so there is no figure to cite".to_string())
     }
 
     fn check(&self, record: &Record) -> Result<(), String> {

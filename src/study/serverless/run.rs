@@ -44,7 +44,7 @@ impl Measurement {
             false => LegName::ALL.into_iter().filter(|leg| options.leg.contains(leg)).collect(),
         };
         if legs.contains(&LegName::Floor) && !legs.contains(&LegName::SqldHeld) {
-            bail!("--leg floor imitates the messages of sqld-held: add that leg");
+            bail!("--leg floor imitates the messages of sqld-held; add that leg");
         }
         let folder = folders::for_databases(options.server.dir.as_deref())?;
         Ok(Measurement {
@@ -73,7 +73,7 @@ impl Measurement {
         let engine = Engine { build: own.map(server::built), bundled, ..Engine::named(engine) };
         let mut leg = Leg::new(name.name(), engine);
         if name == LegName::Floor {
-            leg.answer = Answer::NotChecked { reason: "an echo answers nothing".to_string() };
+            leg.answer = Answer::NotChecked { reason: "an echo runs no SQL".to_string() };
         }
         leg
     }
@@ -165,7 +165,7 @@ fn other_work(record: &Record, number: u32, name: LegName, run: &LegRun) -> Opti
     let mut others =
         runs.filter(|(_, run)| run.number == number).filter_map(|(l, r)| Some((l, r.work.as_ref()?)));
     let (other, hash) = others.find(|(_, hash)| *hash != own)?;
-    let why = format!("void: {} ran other statements ({own}) than {} ({hash})", name.name(), other.name);
+    let why = format!("void: {} ran different statements ({own}) from {} ({hash})", name.name(), other.name);
     Some(Failure::saying(Cause::OtherWork, why))
 }
 
@@ -176,8 +176,8 @@ fn keep_log(session: &Session, log: &str) -> String {
         None => (std::env::temp_dir(), format!("repro-{}", std::process::id()).into()),
     };
     match write_new(&folder, &name.to_string_lossy(), log) {
-        Ok(path) => format!("; what the server wrote is in {}", path.display()),
-        Err(error) => format!("; what the server wrote is lost: {}: {error}", folder.display()),
+        Ok(path) => format!("; the log of the server is in {}", path.display()),
+        Err(error) => format!("; the log of the server is lost: {}: {error}", folder.display()),
     }
 }
 

@@ -91,7 +91,8 @@ impl Study for Speedtest1 {
     }
 
     fn headline(&self, figures: Figures) -> Result<Headline, String> {
-        headline(figures).ok_or_else(|| "no counted run with a TOTAL: there is no figure to cite".to_string())
+        headline(figures)
+            .ok_or_else(|| "no counted run has a TOTAL, so there is no figure to cite".to_string())
     }
 
     fn check(&self, record: &Record) -> Result<(), String> {

@@ -73,10 +73,10 @@ pub enum Fault {
         sum_ms: i64,
     },
     /// The wall clock was set back while the step ran.
-    #[error("step {0} took a negative time: the wall clock was stepped during the run")]
+    #[error("row {0} took a negative time: the wall clock was set back during the run")]
     NegativeStep(StepKey),
     /// A testset began that was not asked for, or out of order.
-    #[error("testset `{found}` began where `{expected}` was due")]
+    #[error("testset `{found}` began where `{expected}` was expected")]
     WrongTestset {
         /// What the list says.
         expected: String,
@@ -87,7 +87,7 @@ pub enum Fault {
     #[error("`{}` is not part of speedtest1's output here", excerpt(.0))]
     Unexpected(String),
     /// More testsets than were asked for.
-    #[error("a testset beyond the last one asked for")]
+    #[error("a testset began after the last one that was asked for")]
     SurplusTestset,
 }
 

@@ -31,7 +31,7 @@ impl std::str::FromStr for StepKey {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let fault = || format!("`{text}` is not a step key such as main/310 or star/130#2");
+        let fault = || format!("`{text}` is not a row key such as main/310 or star/130#2");
         let (testset, rest) = text.split_once('/').ok_or_else(fault)?;
         let (number, occurrence) = rest.split_once('#').unwrap_or((rest, "1"));
         let key = StepKey {

@@ -43,7 +43,7 @@ fn testset_row(figures: Figures, leg: &Leg, testset: &str) -> Vec<Text> {
     let own: Vec<&str> =
         names.filter(|name| name.split_once('/').is_some_and(|(of, _)| of == testset)).collect();
     let sum = figures.sum_of_rows(leg, &own).and_then(|values| values.summary());
-    row(testset.to_string(), format!("{} steps", own.len()), sum, String::new())
+    row(testset.to_string(), format!("{} rows", own.len()), sum, String::new())
 }
 
 fn row(key: String, name: String, summary: Option<Summary>, observed: String) -> Vec<Text> {

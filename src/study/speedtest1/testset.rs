@@ -100,9 +100,9 @@ impl FromStr for TestsetList {
                 None => (item, None),
             };
             if !TESTSETS.contains(&name) {
-                let hint = if name == "mix1" { " (mix1 stands alone, not in a list)" } else { "" };
+                let hint = if name == "mix1" { " (mix1 can't be part of a list)" } else { "" };
                 return Err(format!(
-                    "unknown testset `{name}`{hint}; choose from mix1 or a list of {}",
+                    "unknown testset `{name}`{hint}; choose mix1, or a list of {}",
                     TESTSETS.join(", ")
                 ));
             }
@@ -111,7 +111,7 @@ impl FromStr for TestsetList {
                     && s.parse::<u32>().is_ok_and(|n| (1..=10_000).contains(&n))
             };
             if scale.is_some_and(|s| !scale_ok(s)) {
-                return Err(format!("`{item}`: the scale after `/` is a percentage from 1 to 10000"));
+                return Err(format!("`{item}`: the scale after `/` must be a percentage from 1 to 10000"));
             }
         }
         Ok(TestsetList(text.to_string()))

@@ -59,7 +59,9 @@ impl Ledger {
             after = match last.first() {
                 Some(Value::Integer(id)) if *id > after => *id,
                 other => {
-                    return Err(Failure::Protocol(format!("rows in another order than asked: {other:?}")));
+                    return Err(Failure::Protocol(format!(
+                        "rows in a different order than asked for: {other:?}"
+                    )));
                 }
             };
             for row in page {
@@ -71,7 +73,7 @@ impl Ledger {
         let faults = self.faults(&found);
         let mut checks = vec![
             Check::new(LOST_WRITES, 0, faults.lost),
-            Check::new("rows that nobody wrote so", 0, faults.foreign),
+            Check::new("rows that no client wrote", 0, faults.foreign),
         ];
         checks.extend(faults.first.map(|first| Check::new("the first of them", "none", first)));
         Ok(checks)
@@ -87,9 +89,9 @@ impl Ledger {
             match found.get(&id) {
                 Some(0) => {}
                 Some(writer) => {
-                    fault(|f| &mut f.foreign, format!("row {id}: written by {writer}, whom nobody sent"))
+                    fault(|f| &mut f.foreign, format!("row {id}: holds write {writer}, which no client sent"))
                 }
-                None => fault(|f| &mut f.lost, format!("row {id} of the seeding is not there")),
+                None => fault(|f| &mut f.lost, format!("row {id} of the seeding is missing")),
             }
         }
         for (id, sent) in &self.by_row {
@@ -97,14 +99,14 @@ impl Ledger {
                 Row::Right => {}
                 Row::Lost(writer) => fault(
                     |f| &mut f.lost,
-                    format!("row {id}: write {writer} was acknowledged; found {:?}", found.get(id)),
+                    format!("row {id}: write {writer} was acknowledged, but found {:?}", found.get(id)),
                 ),
                 Row::Foreign => fault(|f| &mut f.foreign, format!("row {id}: found {:?}", found.get(id))),
             }
         }
         let strangers = found.keys().filter(|id| **id > self.rows as i64 && !self.by_row.contains_key(id));
         for id in strangers {
-            fault(|f| &mut f.foreign, format!("row {id}, which nobody inserted"));
+            fault(|f| &mut f.foreign, format!("row {id}: no client inserted it"));
         }
         faults
     }

@@ -97,7 +97,7 @@ pub fn run(scene: &Scene, level: &Level, tell: &mut dyn FnMut(&Event)) -> Ended 
                 sent.extend(writes);
             }
             // What it has sent is not known any more.
-            Err(_) => tally.wrong("a client broke off".to_string()),
+            Err(_) => tally.wrong("a client stopped unexpectedly".to_string()),
         }
     }
     let elapsed = tally.last.map_or(Duration::ZERO, |last| last.saturating_duration_since(begun));

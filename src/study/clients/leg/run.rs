@@ -99,7 +99,7 @@ fn connect(server: &Server, stop: &Arc<AtomicBool>) -> Result<(Client, Stream)> 
 fn opened(client: &mut Client, stream: Stream, build: String) -> Result<Event> {
     let rows = hrana::ask(client, stream, "SELECT sqlite_version(), sqlite_source_id()")?;
     let Some([sqlite_version, source_id]) = rows.first().map(Vec::as_slice) else {
-        bail!("the server does not tell its version of SQLite");
+        bail!("the server did not report its version of SQLite");
     };
     let (sqlite_version, source_id) = (sqlite_version.clone(), source_id.clone());
     let settings = hrana::settings(client, stream, &SETTINGS)?;
@@ -128,7 +128,9 @@ fn conclude(
     let mut after = None;
     if usage.is_some() && !stop.load(Ordering::Relaxed) {
         let idle = Duration::from_millis(job.idle_ms);
-        tell(&Event::Stage { text: format!("watching the server alone for {} s", idle.as_secs_f64()) });
+        tell(&Event::Stage {
+            text: format!("watching the server without clients for {} s", idle.as_secs_f64()),
+        });
         after = probe::after(&stand.server, idle, stop);
     }
     let died = stand.server.usage().is_none();
@@ -138,7 +140,7 @@ fn conclude(
     let mut judged = judge(&load, after.as_ref().filter(|_| !died));
     if died {
         judged.health = Health::Collapsed;
-        judged.reasons.insert(0, "the process of the server ended".to_string());
+        judged.reasons.insert(0, "the server process ended".to_string());
     }
     if judged.health == Health::Wedged
         && let Some(after) = after.as_ref().filter(|_| !unanswered)
@@ -151,8 +153,8 @@ fn conclude(
     if !stop.load(Ordering::Relaxed) {
         let mut ready = Ok(());
         if died || unanswered || judged.health == Health::Wedged {
-            ready = stand.server.restart().context("the server, started again");
-            let came = if ready.is_ok() { "was started again" } else { "could not be started again" };
+            ready = stand.server.restart().context("restarting the server");
+            let came = if ready.is_ok() { "was restarted" } else { "could not be restarted" };
             judged.reasons.push(format!("the server {came}"));
         }
         tell(&Event::Stage { text: "looking for every acknowledged write".to_string() });

@@ -48,7 +48,7 @@ impl Live<'_> {
     pub fn begins(&mut self, phase: &str) {
         self.phase = phase.to_string();
         self.seconds.clear();
-        self.stage("the clients begin");
+        self.stage("starting the clients");
     }
 
     /// A second is over.

@@ -113,8 +113,8 @@ fn notes(leg: &Leg) -> Vec<String> {
     let open = leg.all_samples().find_map(|(_, sample)| sample.measure.detail::<Detail>()?.due_per_second);
     notes.extend(open.map(|rate| {
         format!(
-            "open loop: {rate} statements a second were due, and latencies count from then; they are not comparable \
-             with those of clients that wait for each answer"
+            "open loop: {rate} statements per second were due, and each latency counts from then; it is not comparable \
+             with that of clients that wait for each answer"
         )
     }));
     notes
@@ -130,11 +130,11 @@ fn level(name: &str, measure: &Measure, load: &Detail) -> Vec<String> {
         let states: Vec<String> =
             evidence.thread_states.iter().map(|(state, count)| format!("{count} {state}")).collect();
         notes.push(format!(
-            "{name}: the last write was answered after {:.1} s, and {:.1} s later a write of its own was still without a reply; \
+            "{name}: the last write was answered after {:.1} s, and {:.1} s later a separate write still had no reply; \
              /health {}; threads {}",
             evidence.last_write_ms as f64 / 1000.0,
             evidence.detected_ms.saturating_sub(evidence.last_write_ms) as f64 / 1000.0,
-            if evidence.healthy { "still says 200" } else { "does not answer, either" },
+            if evidence.healthy { "still returns 200" } else { "does not answer either" },
             states.join(", ")
         ));
     }
@@ -144,7 +144,7 @@ fn level(name: &str, measure: &Measure, load: &Detail) -> Vec<String> {
         && let (Some(least), Some(most)) = (whole.iter().min(), whole.iter().max())
     {
         notes.push(format!(
-            "{name}: {} to {} answers in each of {} s",
+            "{name}: {} to {} answers per second over {} s",
             count(*least),
             count(*most),
             whole.len()
@@ -172,7 +172,7 @@ fn frequency(phase: &Phase) -> Option<String> {
         .map(|health| format!("{} {health}", of(health)))
         .collect();
     Some(format!(
-        "{}: {} of {} runs; wedged in {:.0} % [{:.0}, {:.0}] of all",
+        "{}: {} in {} runs; wedged in {:.0} % [{:.0}, {:.0}] of all runs",
         phase.name,
         counts.join(", "),
         healths.len(),

@@ -40,7 +40,7 @@ fn carry_out(job: &Job, tell: &mut dyn FnMut(&Event)) -> Result<()> {
         let rows = session.connection.query_i64("SELECT count(*) FROM event")?;
         if rows != job.plan.rows as i64 {
             bail!(
-                "{}: {rows} rows, where {} are needed; it is not whole",
+                "{}: {rows} rows, but {} are needed; the database is not whole",
                 job.database.display(),
                 job.plan.rows
             );

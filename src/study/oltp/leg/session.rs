@@ -102,7 +102,7 @@ fn connect(engine: &Engine, database: &Path, plan: &LegPlan) -> Result<Connectio
         connection.pragma(&format!("{name} = {value}"))?;
         let found = connection.pragma(name)?.unwrap_or_default();
         if found != expected {
-            bail!("pragma {name}: asked for {value}, the engine answers `{found}`");
+            bail!("PRAGMA {name}: set to {value}, but the engine reports `{found}`");
         }
     }
     Ok(connection)

@@ -59,7 +59,7 @@ impl Measurement {
     fn check(&self) -> Result<()> {
         if let Some(plan) = self.plans().find(|plan| plan.range > plan.rows || plan.writers > plan.rows) {
             bail!(
-                "--range {} and --writers {} must be at most the rows of a leg, {}",
+                "--range {} and --writers {} must be at most the number of rows of a leg, {}",
                 plan.range,
                 plan.writers,
                 plan.rows
@@ -91,7 +91,7 @@ impl Measurement {
         let once: u64 = self.plans().map(|plan| plan.seconds_expected()).sum();
         let all = once * u64::from(self.options.runs) * self.engines.len() as u64;
         let (bytes, time) = (self.needed_bytes() / 1_000_000, human(Duration::from_secs(all)));
-        eprintln!("up to {bytes} MB in {}, and up to {time}", self.folder.display());
+        eprintln!("this takes up to {bytes} MB in {} and up to {time}", self.folder.display());
     }
 
     /// One run of one leg on one engine.
@@ -190,7 +190,7 @@ fn confine(plan: &LegPlan) -> Result<Option<MemoryGroup>> {
         }
         Err(unavailable) => {
             let why = format!(
-                "the disk-bound leg needs a memory limit, or --rows for more than this machine's memory: {unavailable}"
+                "the disk-bound leg needs a memory limit, or --rows that exceed this machine's memory: {unavailable}"
             );
             Err(Failure::saying(Cause::Error, why).into())
         }

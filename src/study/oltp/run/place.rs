@@ -41,11 +41,11 @@ impl Place {
     /// A folder without such a database.
     pub fn again(folder: &Path, plan: &LegPlan) -> Result<Place> {
         let path = folder.join(IDENTITY);
-        let text = store::read_text(&path, 4096).context("--reuse takes a folder that --keep left")?;
+        let text = store::read_text(&path, 4096).context("--reuse needs a folder that --keep has left")?;
         let found: Identity = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
         if found != plan.identity() {
             bail!(
-                "--reuse {}: the database is another: {found:?}, needed {:?}",
+                "--reuse {}: this database does not fit the options: found {found:?}, needed {:?}",
                 folder.display(),
                 plan.identity()
             );

@@ -63,7 +63,7 @@ impl Told {
         let read_bytes = reads.and_then(|(_, measure)| measure.detail::<Detail>()?.read_bytes)?;
         let why = match (largest <= limit, read_bytes) {
             (true, _) => format!("the database of {largest} bytes fits in {limit} bytes of memory"),
-            (false, 0) => "the random reads took nothing from the disk".to_string(),
+            (false, 0) => "the random reads read nothing from the disk".to_string(),
             (false, _) => return None,
         };
         Some(Failure::saying(Cause::ConditionNotMet, format!("not disk-bound: {why}")))

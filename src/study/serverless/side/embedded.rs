@@ -26,7 +26,7 @@ pub fn run(
         connection.pragma(&format!("{name} = {value}"))?;
         let found = connection.pragma(name)?.unwrap_or_default();
         if found != expected {
-            bail!("pragma {name}: asked for {value}, the engine answers `{found}`");
+            bail!("PRAGMA {name}: set to {value}, but the engine reports `{found}`");
         }
     }
     run.facts = Some(facts(place, &connection)?);

@@ -18,7 +18,7 @@ const BATCH: usize = 100;
 /// Most bytes of arguments in a message, far below the 16 MiB that sqld takes.
 const BATCH_BYTES: usize = 2 << 20;
 /// The first statement that sqld takes for a write is a pragma.
-const READ_ONLY: &str = "does the token permit to write? sqld ends the connection when it does not";
+const READ_ONLY: &str = "does the token allow writes? sqld closes the connection if it does not";
 const TABLES: &str = "SELECT name FROM sqlite_schema WHERE lower(name) IN ('items', 'items_k', 'blobs')";
 
 pub fn run(
@@ -35,12 +35,12 @@ pub fn run(
     let facts = facts(&mut client, stream, address);
     run.facts = Some(match (&place.target, &facts) {
         (Target::Remote(_), Err(Failure::Dropped(_))) => facts.context(READ_ONLY),
-        _ => facts.context("facts of the server"),
+        _ => facts.context("asking the server for its version and settings"),
     }?);
     let there = client.execute(stream, &Statement::new(TABLES, Vec::new()))?.answer.rows;
     if let Some(Value::Text(name)) = there.first().and_then(|row| row.first()) {
         bail!(
-            "the database has a table or index `{name}` already, which is a name of ours; use another database"
+            "the database already has a table or index `{name}`, which this study would create; use another database"
         );
     }
     let how = match leg {
@@ -55,7 +55,9 @@ pub fn run(
     if made && matches!(place.target, Target::Remote(_)) {
         // Nothing of ours stays in a database of somebody's, also when the connection did not live through it.
         let tidied = tidy(address, place, &limits);
-        return result.and(tidied.context("our tables `items` and `blobs` may still be there: remove them"));
+        return result.and(
+            tidied.context("the tables `items` and `blobs` of this study may still be there; remove them"),
+        );
     }
     result
 }

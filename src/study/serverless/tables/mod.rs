@@ -123,9 +123,9 @@ fn shares(figures: Figures, sides: &Sides) -> Table {
     notes.extend(sides.notes(&splits));
     let rows: Vec<Vec<Text>> = named.iter().map(|(step, split)| share_row(step, split)).collect();
     let head = [
-        "where the time of sqld goes: medians of four parts that add up to it in each run",
-        "wire: an echo with messages of the same length (floor) · server: its own time, as it says",
-        "streams: opening and closing one for each statement (against sqld-held) · rest: client, server and scheduling",
+        "where the time of sqld goes: medians of four parts, which add up to the whole in each run",
+        "wire: an echo with messages of the same length (floor) · server: its own time, as it reports it",
+        "streams: opening and closing one for each statement (compared with sqld-held) · rest: client, server and scheduling",
     ];
     Table { head: cells(head), rows, notes: cells(notes), ..Table::new(columns) }
 }

@@ -99,11 +99,11 @@ impl<'a> Sides<'a> {
     pub fn notes(&self, rows: &[Split]) -> Vec<String> {
         let mut notes = Vec::new();
         for (leg, name, parts) in [
-            (self.held, "sqld-held", "what streams cost is not known, nor is the rest"),
-            (self.floor, "floor", "what the wire costs is not known, nor is the rest"),
+            (self.held, "sqld-held", "the cost of streams and the rest are not known"),
+            (self.floor, "floor", "the cost of the wire and the rest are not known"),
         ] {
             if leg.is_none() {
-                notes.push(format!("without the leg {name} {parts}"));
+                notes.push(format!("without the leg {name}, {parts}"));
             }
         }
         if rows.iter().any(|split| split.parts[1].is_none()) {

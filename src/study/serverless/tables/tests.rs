@@ -184,5 +184,5 @@ fn the_ratio_is_cited() {
 fn one_side_is_no_figure() {
     let mut record = whole(5);
     record.legs.truncate(1);
-    assert!(cited(&record).ends_with("no counted run of both sides: there is no figure to cite"));
+    assert!(cited(&record).ends_with("no run of both sides counts, so there is no figure to cite"));
 }

@@ -52,9 +52,9 @@ pub fn facts(record: &Record) -> Vec<String> {
 fn versions(record: &Record) -> String {
     let told = groups(record, |leg| leg.engine.sqlite_version.clone().unwrap_or_default());
     match told.len() {
-        0 => "the version of SQLite is not known of any leg".to_string(),
+        0 => "the version of SQLite is not known for any leg".to_string(),
         1 => format!("SQLite {}", listed(told)),
-        _ => format!("SQLite differs: {}; some of a ratio may be due to that", listed(told)),
+        _ => format!("SQLite differs: {}; this may explain part of a ratio", listed(told)),
     }
 }
 
@@ -83,7 +83,7 @@ fn work(record: &Record) -> String {
     let legs: Vec<&str> =
         record.legs.iter().filter(|leg| !hashes(leg).is_empty()).map(|leg| leg.name.as_str()).collect();
     match all.iter().collect::<Vec<_>>().as_slice() {
-        [] => "statements: no counted run has a hash of them".to_string(),
+        [] => "statements: no counted run has their hash".to_string(),
         [hash] => format!("statements: the same in every run of {} (SHA-256 {hash})", legs.join(", ")),
         _ => format!("STATEMENTS DIFFER between runs of {}: {} hashes", legs.join(", "), all.len()),
     }

@@ -104,7 +104,7 @@ impl Reader {
             return Ok(());
         }
         if layout::two_columns(text) {
-            return Err(fault(at, "two outputs side by side; split them into one file each"));
+            return Err(fault(at, "two outputs side by side; save each to a file of its own"));
         }
         if let Some((killed, next)) = layout::unglue(text) {
             self.line((at, last), killed)?;
@@ -182,7 +182,7 @@ impl Reader {
                 self.check_finished()?;
                 match &mut self.open {
                     Some(run) if run.is_running() && !run.rows.is_empty() => run.total = Some((at, time)),
-                    _ => return Err(fault(at, "TOTAL without the rows that it adds up")),
+                    _ => return Err(fault(at, "TOTAL without the rows that it sums up")),
                 }
             }
             trailer => {
@@ -220,7 +220,7 @@ impl Reader {
     /// Another line of the tool follows: a row without a time has lost it.
     fn check_finished(&self) -> Result<(), ImportError> {
         match self.open.as_ref().and_then(|run| run.unfinished.as_ref()) {
-            Some((at, ..)) => Err(fault(*at, "the row has no time, though the output goes on after it")),
+            Some((at, ..)) => Err(fault(*at, "the row has no time, although the output continues after it")),
             None => Ok(()),
         }
     }
@@ -228,7 +228,7 @@ impl Reader {
     /// A line that is not the tool's.
     fn foreign(&mut self, at: usize, text: &str) -> Result<(), ImportError> {
         if SQL_ROW.is_match(text) {
-            return Err(fault(at, "a listing of SQL (--sqlonly or --explain): it holds no times"));
+            return Err(fault(at, "a listing of SQL (--sqlonly or --explain), which holds no times"));
         }
         let failure = FAILURE.find(text).map(|found| excerpt(&text[found.start()..]));
         match &mut self.open {
@@ -257,7 +257,7 @@ impl Reader {
             self.foreign.get_or_insert((at, text.to_string()));
         }
         let total = text.trim_start().starts_with("TOTAL") && line::split_time(text).1.is_some();
-        if total { Err(fault(at, "TOTAL without the rows that it adds up")) } else { Ok(()) }
+        if total { Err(fault(at, "TOTAL without the rows that it sums up")) } else { Ok(()) }
     }
 
     fn close(&mut self) -> Result<(), ImportError> {
@@ -270,7 +270,7 @@ impl Reader {
                         fault(at, format!("the run failed before its first row ended: {failure}"))
                     }
                     (None, Some((at, ..))) => fault(at, "cut off in the first row: nothing was measured"),
-                    (None, None) => fault(run.lines.0, "the beginning of a run without any row"),
+                    (None, None) => fault(run.lines.0, "a run begins here but has no rows"),
                 })
             }
             Some(run) if self.runs.len() == MOST_RUNS => {

@@ -58,7 +58,7 @@ impl OpenRun {
         }
         let after = self.last_number().unwrap_or_default();
         let reason = match &self.failure {
-            Some((_, failure)) => format!("the output goes on after the run failed: {failure}"),
+            Some((_, failure)) => format!("the output continues after the run failed: {failure}"),
             None => format!("row {number} after row {after}: lines are missing or mixed"),
         };
         Err(fault(at, reason))
@@ -78,8 +78,10 @@ impl OpenRun {
 
     pub fn push(&mut self, row: Row) -> Result<(), ImportError> {
         if self.has(row.number, &row.name) {
-            let reason =
-                format!("row {} comes twice; two outputs are mixed here, or a line was doubled", row.number);
+            let reason = format!(
+                "row {} appears twice; two outputs are mixed here, or a line was duplicated",
+                row.number
+            );
             return Err(fault(row.at, reason));
         }
         if self.rows.len() == MOST_ROWS {
@@ -126,7 +128,7 @@ impl OpenRun {
             (true, decimal) if alike || !decimal => Ok(true),
             (true, _) => Err(fault(
                 at,
-                "fewer than three decimals, and TOTAL adds up whether they are milliseconds without padding or rounded seconds",
+                "fewer than three decimals, and TOTAL adds up either way, as milliseconds without padding and as rounded seconds",
             )),
             (false, _) => Err(fault(
                 at,
@@ -164,7 +166,7 @@ impl OpenRun {
             (_, Some((_, said))) => Some(Failure::saying(Cause::Error, said)),
             (None, None) => {
                 let place = match (&output.unfinished, begun) {
-                    (Some((key, _)), _) => format!(" in step {key}"),
+                    (Some((key, _)), _) => format!(" in row {key}"),
                     (None, Some(testset)) => format!(" at the beginning of testset {testset}"),
                     (None, None) => String::new(),
                 };

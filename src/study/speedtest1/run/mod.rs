@@ -108,7 +108,10 @@ impl Measurement {
         let expected = answers::known(BUILD.sqlite_version, &self.workload).map(|known| known.to_string());
         leg(session).answer = match expected {
             _ if hash.bytes == 0 => Answer::NotChecked {
-                reason: format!("the testsets {} put no results into the hash", self.workload.testset),
+                reason: format!(
+                    "the testsets {} put no results into the verification hash",
+                    self.workload.testset
+                ),
             },
             Some(expected) if expected == found => Answer::Right { found },
             None => Answer::Unknown { found },

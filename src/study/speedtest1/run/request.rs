@@ -34,7 +34,7 @@ pub fn checked(options: Options, wishes: &Wishes, cache: PathBuf) -> Result<Meas
     check_place(&workload, &place)?;
     let allowed = process::allowed_cpus();
     if let Some(cpu) = plan.pin.filter(|cpu| !allowed.contains(cpu)) {
-        bail!("--pin {cpu}: this process may use the CPUs {allowed:?}");
+        bail!("--pin {cpu}: this process may not use that CPU; choose one of {allowed:?}");
     }
     let runs = plan.runs.unwrap_or(RUNS);
     let above = u64::from(workload.size.saturating_sub(100));

@@ -106,7 +106,7 @@ pub fn new_record(measurement: &Measurement) -> Record {
         cpu: measurement.cpu,
     };
     let parameters = crate::study::as_parameters(&measurement.workload);
-    let answer = Answer::NotChecked { reason: "the check was left out".to_string() };
+    let answer = Answer::NotChecked { reason: "the check was skipped".to_string() };
     let leg = Leg { answer, ..Leg::new(LEG, engine()) };
     Record { legs: vec![leg], ..Record::beginning("speedtest1", parameters, plan) }
 }

@@ -75,10 +75,13 @@ pub fn unpack(cache: &Path) -> Result<PathBuf> {
         return Ok(path);
     }
     if sha256(EXECUTABLE) != BUILD.sha256 {
-        bail!("the speedtest1 inside this program is damaged; build it again");
+        bail!("the speedtest1 inside this program is damaged; build the program again");
     }
     write_program(&path, EXECUTABLE).with_context(|| {
-        format!("{}: can't unpack speedtest1 there; set XDG_CACHE_HOME to a folder of yours", path.display())
+        format!(
+            "{}: can't unpack speedtest1 there; set XDG_CACHE_HOME to a folder that you can write to",
+            path.display()
+        )
     })?;
     Ok(path)
 }
@@ -199,7 +202,7 @@ pub fn run(
 /// Why a run does not count. No TOTAL means that it failed, whatever the exit status.
 fn failure(output: &RunOutput, outcome: &Outcome, fault: Option<&Fault>) -> Option<Failure> {
     let place = match &output.unfinished {
-        Some((key, name)) => format!(" in step {key}, {name}"),
+        Some((key, name)) => format!(" in row {key}, {name}"),
         None => String::new(),
     };
     let said = outcome.stderr.trim().lines().next().unwrap_or_default();

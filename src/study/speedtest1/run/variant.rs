@@ -19,10 +19,10 @@ pub fn build(flags: &[&str], cache: &Path) -> Result<PathBuf> {
     for (name, expected) in BUILD.sources {
         let path = sources.join(name);
         let bytes = std::fs::read(&path).with_context(|| {
-            format!("{}: another build needs the sources that this program was made of; build it again from its folder", path.display())
+            format!("{}: another build needs the sources that this program was built from; build the program again from its folder", path.display())
         })?;
         if tool::sha256(&bytes) != expected {
-            bail!("{}: changed since this program was built; build it again", path.display());
+            bail!("{}: changed since this program was built; build the program again", path.display());
         }
     }
     let compiler = OsStr::new(BUILD.compiler);
