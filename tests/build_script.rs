@@ -85,7 +85,7 @@ fn a_compiler_that_is_missing_is_named() {
     assert_ne!(done.code, Some(0));
     done.says(&[
         "C compiler `/nonexistent/cc` can't be started (",
-        "install gcc or clang, or name yours in CC",
+        "install gcc or clang, or name another compiler in CC",
     ]);
 }
 

@@ -321,7 +321,7 @@ fn no_reply() {
             peer.raw(&[0x81, 2, 0xff, 0xff]);
             peer.linger();
         }),
-        ("bytes", "protocol violated: bytes, where the protocol has text", |mut peer| {
+        ("bytes", "protocol violated: bytes where the protocol has text", |mut peer| {
             peer.0.send(Message::binary(vec![1, 2, 3])).unwrap();
             peer.linger();
         }),
@@ -356,24 +356,32 @@ fn no_reply() {
             peer.raw(&[0x81, 100, b'{']);
             peer.read(3);
         }),
-        ("an unknown number", "protocol violated: a reply to request 77, which awaits none", |mut peer| {
-            peer.send(&executed(77, 0));
-            peer.linger();
-        }),
+        (
+            "an unknown number",
+            "protocol violated: a reply to request 77, which does not wait for one",
+            |mut peer| {
+                peer.send(&executed(77, 0));
+                peer.linger();
+            },
+        ),
         ("no number", "protocol violated: a reply without request_id", |mut peer| {
             peer.send(&json!({ "type": "response_ok", "response": { "type": "open_stream" } }));
             peer.linger();
         }),
-        ("twice opened", "protocol violated: a reply to request 1, which awaits none", |mut peer| {
-            peer.send(&opened(1));
-            peer.send(&opened(1));
-            peer.linger();
-        }),
-        ("another kind", "protocol violated: the reply to another kind of request", |mut peer| {
+        (
+            "twice opened",
+            "protocol violated: a reply to request 1, which does not wait for one",
+            |mut peer| {
+                peer.send(&opened(1));
+                peer.send(&opened(1));
+                peer.linger();
+            },
+        ),
+        ("another kind", "protocol violated: a reply to another kind of request", |mut peer| {
             peer.send(&closed(2));
             peer.linger();
         }),
-        ("a batch", "protocol violated: the reply to another kind of request", |mut peer| {
+        ("a batch", "protocol violated: a reply to another kind of request", |mut peer| {
             let batch = json!({ "step_results": [result(0)], "step_errors": [null] });
             peer.send(&reply(2, json!({ "type": "batch", "result": batch })));
             peer.linger();
@@ -392,7 +400,7 @@ fn no_reply() {
             peer.send(&reply(2, json!({ "type": "execute", "result": result })));
             peer.linger();
         }),
-        ("a second greeting", "protocol violated: a greeting after the greeting", |mut peer| {
+        ("a second greeting", "protocol violated: a second greeting", |mut peer| {
             peer.send(&json!({ "type": "hello_ok" }));
             peer.linger();
         }),
@@ -417,7 +425,7 @@ fn no_reply() {
 #[test]
 fn no_reply_in_protocol_buffers() {
     let cases: Vec<(&str, &str, PlayGreeted)> = vec![
-        ("text", "protocol violated: text, where the protocol has bytes", |mut peer| {
+        ("text", "protocol violated: text where the protocol has bytes", |mut peer| {
             peer.send(&opened(1));
             peer.linger();
         }),
@@ -591,7 +599,7 @@ fn a_reply_that_comes_twice() {
     });
     client.execute_on_own_stream(&statement()).unwrap();
     let failure = client.execute_on_own_stream(&statement()).unwrap_err();
-    assert_eq!(failure, Failure::Protocol("a reply to request 2, which awaits none".to_string()));
+    assert_eq!(failure, Failure::Protocol("a reply to request 2, which does not wait for one".to_string()));
 }
 
 #[test]
@@ -653,7 +661,7 @@ fn replies_of_another_kind_on_a_held_stream() {
             client.batch(stream, [statement()].iter()).err()
         }),
     ];
-    let expected = Failure::Protocol("the reply to another kind of request".to_string());
+    let expected = Failure::Protocol("a reply to another kind of request".to_string());
     for (play, call) in cases {
         assert_eq!(call(&mut client_of(play)), Some(expected.clone()));
     }
@@ -671,9 +679,9 @@ fn batches_that_do_not_fit() {
     let cases = [
         (json!([ok(), ok()]), json!([null, null]), None),
         (json!([ok(), ok()]), json!([]), None),
-        (json!([ok()]), json!([null]), wrong("1 results of 2 statements")),
-        (json!([]), json!([]), wrong("0 results of 2 statements")),
-        (json!([ok(), ok(), ok()]), json!([null, null, null]), wrong("3 results of 2 statements")),
+        (json!([ok()]), json!([null]), wrong("1 results for 2 statements")),
+        (json!([]), json!([]), wrong("0 results for 2 statements")),
+        (json!([ok(), ok(), ok()]), json!([null, null, null]), wrong("3 results for 2 statements")),
         (json!([ok(), null]), json!([null, null]), wrong("a batch with a statement that has no result")),
         (json!([null, ok()]), json!([error(), null]), Some(refused.clone())),
         (json!([ok(), null]), json!([null, error()]), Some(refused)),

@@ -518,7 +518,7 @@ fn tokens_that_do_not_let_us_in() {
     remote
         .run("two words", true, &["--leg", "sqld"])
         .exits(2)
-        .says(&["token: the file of the token", "no token"]);
+        .says(&["token: no token can be read from this file", "no token"]);
     remote.run("", true, &["--leg", "sqld"]).exits(2).says(&["no token"]);
     assert!(Token::new("two words").is_err());
 }

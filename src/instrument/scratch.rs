@@ -44,7 +44,8 @@ impl Scratch {
             match fs::DirBuilder::new().mode(0o700).create(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => {
-                    return Err(error).with_context(|| format!("{}: can't make this folder", path.display()));
+                    return Err(error)
+                        .with_context(|| format!("{}: can't create this folder", path.display()));
                 }
                 Ok(()) => {
                     let scratch = Scratch { path, keep };
@@ -128,11 +129,14 @@ pub fn private_folder(cache: &Path, name: &str) -> Result<PathBuf> {
         .recursive(true)
         .mode(0o700)
         .create(&folder)
-        .with_context(|| format!("{}: can't make this folder", folder.display()))?;
+        .with_context(|| format!("{}: can't create this folder", folder.display()))?;
     let facts = fs::symlink_metadata(&folder).with_context(|| folder.display().to_string())?;
     let own = facts.is_dir() && facts.uid() == nix::unistd::geteuid().as_raw() && facts.mode() & 0o022 == 0;
     if !own {
-        bail!("{}: other users can write there, so no program is run from it; remove it", folder.display());
+        bail!(
+            "{}: other users can write to this folder, so no program is run from it; remove the folder",
+            folder.display()
+        );
     }
     Ok(folder)
 }

@@ -24,14 +24,17 @@ pub fn command_line(compiler: &str, flags: &[&str]) -> String {
 pub fn compiler_version(compiler: &OsStr) -> Result<String, String> {
     let output = Command::new(compiler).arg("--version").stdin(Stdio::null()).output().map_err(|error| {
         format!(
-            "C compiler `{}` can't be started ({error}); install gcc or clang, or name yours in CC",
+            "C compiler `{}` can't be started ({error}); install gcc or clang, or name another compiler in CC",
             compiler.to_string_lossy()
         )
     })?;
     let text = String::from_utf8_lossy(&output.stdout);
     match text.lines().next().map(str::trim) {
         Some(line) if output.status.success() && !line.is_empty() => Ok(line.to_string()),
-        _ => Err(format!("`{} --version` said nothing; is it a C compiler?", compiler.to_string_lossy())),
+        _ => Err(format!(
+            "`{} --version` printed nothing; is it a C compiler? Name one in CC",
+            compiler.to_string_lossy()
+        )),
     }
 }
 

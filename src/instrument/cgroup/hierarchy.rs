@@ -70,7 +70,7 @@ impl Host {
         let place = self.mounted(Version::Two, controller, group, |kind, _| kind == "cgroup2")?;
         let offered = words(&place.base.join("cgroup.controllers"));
         if !offered.iter().any(|word| word == controller) {
-            return Err(format!("{} was not given the {controller} controller.", place.base.display()));
+            return Err(format!("{} does not have the {controller} controller.", place.base.display()));
         }
         Ok(place)
     }
@@ -80,7 +80,7 @@ impl Host {
         let mut mounts = self.mounts.iter();
         let mount = mounts.find(|mount| mount.kind == "cgroup2" && mount.root == Path::new("/"));
         let mount =
-            mount.ok_or("Version 2 of control groups, which systemd needs for it, is not mounted.")?;
+            mount.ok_or("Version 2 of control groups, which systemd needs for this, is not mounted.")?;
         Ok(self.seen(&mount.point))
     }
 
@@ -93,13 +93,17 @@ impl Host {
         serve: impl Fn(&str, &str) -> bool,
     ) -> Result<Place, String> {
         let mount = self.mounts.iter().find(|mount| serve(&mount.kind, &mount.super_options));
-        let mount = mount.ok_or_else(|| format!("The control groups of {controller} are not mounted."))?;
+        let mount = mount
+            .ok_or_else(|| format!("The control groups of the {controller} controller are not mounted."))?;
         let group = Path::new(group);
         // "/../x" is a group outside of our namespace.
         let outside = group.components().any(|part| part == Component::ParentDir);
         let below = group.strip_prefix(&mount.root).ok().filter(|_| !outside);
         let below = below.ok_or_else(|| {
-            format!("Our own control group, {}, is outside of what is mounted here.", group.display())
+            format!(
+                "The control group of this process, {}, is outside what is mounted here.",
+                group.display()
+            )
         })?;
         let top = self.seen(&mount.point);
         // Joined only where there is something to join, so that no path ends in a slash.
@@ -116,11 +120,16 @@ impl Host {
     pub fn parent_beside(&self, controllers: &[&str]) -> Result<Parent, String> {
         let place = self.place("memory")?;
         if place.version == Version::One || place.base == place.top {
-            return Err("There is no group above our own to make one in.".to_owned());
+            return Err(
+                "There is no group above that of this process in which one could be created.".to_owned()
+            );
         }
         let above = place.base.parent().unwrap_or(&place.top).to_owned();
         if !hands_down(&above, controllers) {
-            return Err(format!("{} does not hand the memory controller down.", above.display()));
+            return Err(format!(
+                "{} does not pass the memory controller on to the groups in it.",
+                above.display()
+            ));
         }
         let procs = above.join("cgroup.procs");
         match nix::unistd::access(&procs, nix::unistd::AccessFlags::W_OK) {
@@ -182,10 +191,10 @@ impl Parent {
         }
         if members(base) != [own_pid] {
             let name = base.display();
-            return Err(format!("{name} can't be divided: other processes than this one are in it."));
+            return Err(format!("{name} can't be divided, because other processes are in it."));
         }
         let aside = base.join(format!("repro-{own_pid}-self"));
-        create_dir(&aside).map_err(|error| format!("{} can't be made: {error}.", aside.display()))?;
+        create_dir(&aside).map_err(|error| format!("{} can't be created: {error}.", aside.display()))?;
         // From here on `parent` puts it right when anything fails.
         super::enter(&aside.join("cgroup.procs")).map_err(|error| failed(&error))?;
         write(&control, &request).map_err(|error| failed(&error))?;
@@ -234,7 +243,7 @@ impl Directory {
                 Ok(()) => return Ok(Directory { path, version }),
                 // Of a process that had our number before us.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(format!("{} can't be made: {error}.", path.display())),
+                Err(error) => return Err(format!("{} can't be created: {error}.", path.display())),
             }
         }
     }

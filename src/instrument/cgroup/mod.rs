@@ -224,11 +224,11 @@ impl Limits {
     fn check(&self) -> Result<(), String> {
         match (self.memory_bytes, self.cpus) {
             (Some(bytes), _) if bytes < LEAST_MEMORY => {
-                Err(format!("A limit of {bytes} bytes has no room for a process; 1 MiB is the least."))
+                Err(format!("A limit of {bytes} bytes has no room for a process; set at least 1 MiB."))
             }
             // Less than 1 ms a period is refused by the kernel.
             (_, Some(cpus)) if !(0.01..=1e5).contains(&cpus) => {
-                Err(format!("A limit of {cpus} CPUs can't be set; it goes from 0.01 to 100000."))
+                Err(format!("A limit of {cpus} CPUs can't be set; set 0.01 to 100000."))
             }
             _ => Ok(()),
         }
@@ -249,8 +249,8 @@ impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "no control group can be made here. {} It works for root, and inside \
-             `systemd-run --user --scope -p Delegate=yes repro …`; in a container, /sys/fs/cgroup has to be \
+            "no control group can be created here. {} Run repro as root, or inside \
+             `systemd-run --user --scope -p Delegate=yes repro …`; in a container, /sys/fs/cgroup must be \
              writable.",
             self.tried.join(" ")
         )

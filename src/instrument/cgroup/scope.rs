@@ -20,7 +20,7 @@ echo "$group"; cat "$group/memory.max"; if [ "$2" = cpu ]; then cat "$group/cpu.
 /// A group that systemd makes when the child starts. Tried out first: systemd takes limits whose controller it
 /// was not given, and says nothing.
 pub(super) fn make(host: &Host, limits: &Limits) -> Result<MemoryGroup, String> {
-    let program = host.systemd_run.as_deref().ok_or("There is no systemd-run.")?;
+    let program = host.systemd_run.as_deref().ok_or("systemd-run is not installed.")?;
     let top = host.place_of_scopes()?;
     let name = next_name();
     let mut probe = command(program, &format!("{name}-probe"), limits);
@@ -61,18 +61,18 @@ fn directory_from(answer: &str, limits: &Limits) -> Result<PathBuf, String> {
     let directory = directory.ok_or("systemd-run did not put its child into a group of version 2.")?;
     let memory = lines.next().and_then(|line| line.parse::<u64>().ok());
     if limits.memory_bytes.is_some_and(|limit| memory.is_none_or(|set| set > limit)) {
-        return Err("systemd-run made a scope, but its memory limit does not hold.".to_owned());
+        return Err("systemd-run created a scope, but its memory limit does not hold.".to_owned());
     }
     let quota = lines.next().and_then(|line| line.split(' ').next()?.parse::<u64>().ok());
     if limits.cpus.is_some() && quota.is_none() {
-        return Err("systemd-run made a scope, but its CPU limit does not hold.".to_owned());
+        return Err("systemd-run created a scope, but its CPU limit does not hold.".to_owned());
     }
     Ok(PathBuf::from(directory))
 }
 
 /// The standard output of a short command.
 fn answer(command: &[OsString]) -> Result<String, String> {
-    let (program, arguments) = command.split_first().ok_or("There is no systemd-run.")?;
+    let (program, arguments) = command.split_first().ok_or("systemd-run is not installed.")?;
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
@@ -101,7 +101,7 @@ fn answer(command: &[OsString]) -> Result<String, String> {
         return Ok(stdout);
     }
     let reason = stderr.lines().next().unwrap_or("no reason given").trim_end_matches('.');
-    Err(format!("systemd-run made no scope: {reason}."))
+    Err(format!("systemd-run created no scope: {reason}."))
 }
 
 fn text(stream: Option<impl Read>) -> String {
@@ -164,6 +164,6 @@ mod tests {
         assert!(refused(&format!("{scope}; echo 33554432; echo max 100000")).contains("CPU limit"));
         assert!(refused("echo").contains("did not put its child into a group"));
         let reason = refused("echo 'Failed to connect to bus: No medium found' >&2; exit 1");
-        assert_eq!(reason, "systemd-run made no scope: Failed to connect to bus: No medium found.");
+        assert_eq!(reason, "systemd-run created no scope: Failed to connect to bus: No medium found.");
     }
 }

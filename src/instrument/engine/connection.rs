@@ -80,7 +80,7 @@ fn file_name(path: &Path) -> Result<CString, SqlError> {
     if bytes.starts_with(b"file:") {
         bytes.splice(..0, *b"./");
     }
-    let nul = |_| SqlError::new(ffi::SQLITE_CANTOPEN, format!("{}: has a NUL byte", path.display()));
+    let nul = |_| SqlError::new(ffi::SQLITE_CANTOPEN, format!("{}: the path has a NUL byte", path.display()));
     CString::new(bytes).map_err(nul)
 }
 
@@ -129,7 +129,7 @@ impl Connection {
         self.first(sql, |row| match row.kind(0) {
             Kind::Integer => Ok(row.integer(0)),
             kind => {
-                Err(SqlError::new(ffi::SQLITE_MISMATCH, format!("{sql:?} gave {kind:?}, not an integer")))
+                Err(SqlError::new(ffi::SQLITE_MISMATCH, format!("{sql:?} returned {kind:?}, not an integer")))
             }
         })?
         .ok_or_else(|| no_row(sql))?
@@ -142,7 +142,7 @@ impl Connection {
     pub fn query_text(&self, sql: &str) -> Result<String, SqlError> {
         self.first(sql, |row| match row.kind(0) {
             kind @ (Kind::Null | Kind::Blob) => {
-                Err(SqlError::new(ffi::SQLITE_MISMATCH, format!("{sql:?} gave {kind:?}, not text")))
+                Err(SqlError::new(ffi::SQLITE_MISMATCH, format!("{sql:?} returned {kind:?}, not text")))
             }
             _ => row.text(0).map(str::to_string),
         })?
@@ -288,7 +288,7 @@ impl Drop for Connection {
 
 #[cold]
 fn no_row(sql: &str) -> SqlError {
-    SqlError::new(ffi::SQLITE_DONE, format!("{sql:?} gave no row"))
+    SqlError::new(ffi::SQLITE_DONE, format!("{sql:?} returned no row"))
 }
 
 #[cfg(test)]

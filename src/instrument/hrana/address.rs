@@ -34,11 +34,11 @@ impl Token {
         let read = || -> Result<Token> {
             let length = std::fs::metadata(path)?.len();
             if length > LARGEST_TOKEN {
-                bail!("{length} bytes are too many for a token");
+                bail!("{length} bytes are too long for a token");
             }
             Token::new(&std::fs::read_to_string(path)?)
         };
-        read().with_context(|| format!("{}: the file of the token", path.display()))
+        read().with_context(|| format!("{}: no token can be read from this file", path.display()))
     }
 
     /// For the message that needs it.
@@ -72,11 +72,11 @@ impl Address {
             Some(rest) => format!("wss://{rest}"),
             None => text.to_string(),
         };
-        let uri: Uri = secure.parse().ok().with_context(|| format!("--url: no address; {expected}"))?;
+        let uri: Uri = secure.parse().ok().with_context(|| format!("--url: not an address; {expected}"))?;
         if uri.query().is_some() || uri.authority().is_some_and(|authority| authority.as_str().contains('@'))
         {
             bail!(
-                "--url: no user, password or token belongs in it; use --auth-token-file or REPRO_AUTH_TOKEN"
+                "--url: it must not contain a user, password or token; use --auth-token-file or REPRO_AUTH_TOKEN"
             );
         }
         if !matches!(uri.scheme_str(), Some("ws" | "wss")) || uri.host().is_none_or(str::is_empty) {

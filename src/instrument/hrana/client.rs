@@ -170,7 +170,7 @@ impl Client {
                 Ok(results.into_iter().map(reply).collect())
             }
             Body::Batch(Ok(results)) => {
-                Err(Failure::Protocol(format!("{} results of {expected} statements", results.len())))
+                Err(Failure::Protocol(format!("{} results for {expected} statements", results.len())))
             }
             Body::Batch(Err(error)) => Err(error.into()),
             _ => Err(of_another_kind()),
@@ -216,14 +216,15 @@ impl Client {
         let mut cause = None;
         loop {
             let ServerMessage::Reply { id: of, outcome } = self.read(self.limits.reply)? else {
-                return Err(Failure::Protocol("a greeting after the greeting".to_string()));
+                return Err(Failure::Protocol("a second greeting".to_string()));
             };
             if of == id {
                 return outcome.map_err(|error| cause.unwrap_or(error).into());
             }
             let known = self.outstanding.iter().position(|outstanding| *outstanding == of);
-            let known = known
-                .ok_or_else(|| Failure::Protocol(format!("a reply to request {of}, which awaits none")))?;
+            let known = known.ok_or_else(|| {
+                Failure::Protocol(format!("a reply to request {of}, which does not wait for one"))
+            })?;
             self.outstanding.swap_remove(known);
             if opening == Some(of) {
                 cause = outcome.err();
@@ -296,7 +297,7 @@ fn done(body: Body) -> Result<(), Failure> {
 }
 
 fn of_another_kind() -> Failure {
-    Failure::Protocol("the reply to another kind of request".to_string())
+    Failure::Protocol("a reply to another kind of request".to_string())
 }
 
 fn reply(executed: Executed) -> Reply {

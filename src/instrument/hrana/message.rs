@@ -94,8 +94,8 @@ pub fn decode(message: &Message, protocol: Protocol) -> Result<ServerMessage, Fa
     let decoded = match (protocol, message) {
         (Protocol::Hrana3Protobuf, Message::Binary(bytes)) => protobuf::decode(bytes),
         (Protocol::Hrana2 | Protocol::Hrana3, Message::Text(text)) => json::decode(text),
-        (_, Message::Text(_)) => Err("text, where the protocol has bytes".to_string()),
-        _ => Err("bytes, where the protocol has text".to_string()),
+        (_, Message::Text(_)) => Err("text where the protocol has bytes".to_string()),
+        _ => Err("bytes where the protocol has text".to_string()),
     };
     decoded.map_err(|fault| Failure::Protocol(line(&fault)))
 }

@@ -160,7 +160,7 @@ fn a_batch_with_a_gap_is_none() {
     for numbers in [vec![1], vec![0, 0], vec![0, 2], vec![u32::MAX]] {
         let results = numbers.iter().map(|number| (*number, empty())).collect();
         let fault = protobuf::decode(&protobuf::server::batch(1, results)).unwrap_err();
-        assert!(fault.starts_with("a batch without a result of statement"), "{numbers:?}: {fault}");
+        assert!(fault.starts_with("a batch without a result for statement"), "{numbers:?}: {fault}");
     }
 }
 

@@ -218,7 +218,7 @@ fn body(response: Response) -> Result<Body, String> {
             result.step_results.sort_by_key(|result| result.step);
             let executed = |(index, step): (u32, StepResult)| match step.step == index {
                 true => step.result.ok_or_else(missing)?.try_into(),
-                false => Err(format!("a batch without a result of statement {index}")),
+                false => Err(format!("a batch without a result for statement {index}")),
             };
             let results: Result<Vec<Executed>, String> =
                 (0..).zip(result.step_results).map(executed).collect();

@@ -40,7 +40,7 @@ impl Timed {
     /// # Errors
     /// The last address's, or that the name has none.
     pub fn connect(host: (&str, u16), within: Duration, stop: &Arc<AtomicBool>) -> io::Result<Timed> {
-        let mut last = io::Error::other("the name has no address");
+        let mut last = io::Error::other("the host name has no address");
         let addresses: Vec<SocketAddr> = host.to_socket_addrs()?.collect();
         let deadline = Instant::now() + within;
         for (address, untried) in addresses.iter().zip((1..=addresses.len() as u32).rev()) {

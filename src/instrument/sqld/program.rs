@@ -36,7 +36,7 @@ pub fn find(named: Option<&Path>, cache: &Path) -> Result<Program> {
         return Ok(program);
     }
     fetch(cache)?;
-    locate(named, cache)?.context("sqld was fetched, and is gone again")
+    locate(named, cache)?.context("sqld was fetched but is gone again; name one with --sqld")
 }
 
 /// Where it lies; `None` where it would have to be fetched.
@@ -62,7 +62,7 @@ pub fn locate(named: Option<&Path>, cache: &Path) -> Result<Option<Program>> {
     }
     let program = Program::at(&path, "cache")?;
     if !program.pinned {
-        bail!("{}: not the file that was fetched; delete it, and it is fetched again", path.display());
+        bail!("{}: not the file that was fetched; delete it to have it fetched again", path.display());
     }
     Ok(Some(program))
 }
@@ -91,7 +91,9 @@ fn fetch(cache: &Path) -> Result<()> {
         .status()
         .context("sh can't be started")?;
     if !status.success() {
-        bail!("there is no sqld on this machine, and it can't be fetched (see above); name one with --sqld");
+        bail!(
+            "there is no sqld on this machine, and it could not be fetched (see above); name one with --sqld"
+        );
     }
     Ok(())
 }
@@ -100,7 +102,7 @@ impl Program {
     fn at(path: &Path, origin: &str) -> Result<Program> {
         let path = path.canonicalize().with_context(|| format!("{origin} {}", path.display()))?;
         if !is_executable(&path) {
-            bail!("{origin} {}: not a program", path.display());
+            bail!("{origin} {}: not a program; name an executable sqld", path.display());
         }
         let sha256 = sha256(&path).with_context(|| format!("{origin} {}", path.display()))?;
         let pin = LOCK.lines().find_map(|line| line.strip_prefix("sqld_sha256="));

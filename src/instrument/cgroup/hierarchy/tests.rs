@@ -55,7 +55,7 @@ fn version_1_has_a_tree_for_each_controller() {
     assert_eq!((memory.version, memory.base), (Version::One, PathBuf::from("/nowhere/sys/fs/cgroup/memory")));
     assert_eq!(host.place("cpu").unwrap().base, PathBuf::from("/nowhere/sys/fs/cgroup/cpu,cpuacct/x"));
     let missing = host.place("io").unwrap_err();
-    assert_eq!(missing, "/nowhere/sys/fs/cgroup/unified was not given the io controller.");
+    assert_eq!(missing, "/nowhere/sys/fs/cgroup/unified does not have the io controller.");
     assert!(host.parent_beside(&["memory"]).is_err());
 }
 
@@ -69,21 +69,21 @@ fn version_2_needs_the_controller_in_our_own_group() {
         (Version::Two, own.clone(), host.root.join("sys/fs/cgroup"))
     );
     put(own.join("cgroup.controllers"), "pids\n").unwrap();
-    assert!(host.place("memory").unwrap_err().contains("was not given the memory controller"));
+    assert!(host.place("memory").unwrap_err().contains("does not have the memory controller"));
 }
 
 #[test]
 fn nonsense_has_no_place() {
     for (groups, mountinfo, reason) in [
         ("", "", "The kernel has no memory controller."),
-        ("0::/x\n", "", "The control groups of memory are not mounted."),
+        ("0::/x\n", "", "The control groups of the memory controller are not mounted."),
         ("no colon\n1:memory\n::\n", "garbage\n1 2 3\n - \n", "are not mounted."),
         (
             "0::/../other\n",
             "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
-            "outside of what is mounted",
+            "outside what is mounted",
         ),
-        ("0::/b\n", "30 23 0:26 /a /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "outside of what is mounted"),
+        ("0::/b\n", "30 23 0:26 /a /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "outside what is mounted"),
     ] {
         let (groups, mounts) = (groups.to_owned(), parse_mounts(mountinfo));
         let host = Host { root: PathBuf::from("/nowhere"), groups, mounts, systemd_run: None };
@@ -131,9 +131,7 @@ fn beside_needs_a_parent_that_hands_down() {
     let (_folder, host) = version_2("/a.slice/b.scope");
     group(&host, "a.slice/b.scope", "memory", "", "1\n");
     let above = group(&host, "a.slice", "memory", "pids", "");
-    assert!(
-        host.parent_beside(&["memory"]).unwrap_err().contains("does not hand the memory controller down")
-    );
+    assert!(host.parent_beside(&["memory"]).unwrap_err().contains("does not pass the memory controller on"));
     put(above.join("cgroup.subtree_control"), "memory pids").unwrap();
     assert_eq!(host.parent_beside(&["memory"]).unwrap().path(), above);
     assert!(host.parent_beside(&["memory", "cpu"]).is_err());
