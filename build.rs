@@ -95,7 +95,7 @@ fn bring_sources(root: &Path, out: &Path, lock: &HashMap<String, String>) -> Res
             origin.get("pinned").is_some_and(|word| word == "no") && origin.get(&key) == Some(hash);
         if hash != pin && !admitted {
             return Err(format!(
-                "{}: SHA-256 is {hash}, but vendor/sqlite.lock pins {pin}. Delete {} and build again to fetch it anew; \
+                "{}: SHA-256 is {hash}, but vendor/sqlite.lock pins {pin}. Delete {} and build again to fetch it again; \
                  to use other sources knowingly, name them in REPRO_SQLITE_SRC.",
                 folder.join(name).display(),
                 folder.display()
@@ -124,10 +124,7 @@ fn fetch(root: &Path, folder: &Path) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    Err(format!(
-        "vendor/fetch could not bring SQLite's sources:\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    ))
+    Err(format!("vendor/fetch could not get SQLite's sources:\n{}", String::from_utf8_lossy(&output.stderr)))
 }
 
 /// Cargo does not tell build scripts of `--offline`, but its command line is there to read.
@@ -196,7 +193,7 @@ fn define(folder: &Path, name: &str) -> Result<String, String> {
         let mut words = line.strip_prefix("#define ")?.splitn(2, char::is_whitespace);
         (words.next()? == name).then(|| words.next().unwrap_or("").trim().trim_matches('"').to_string())
     });
-    value.ok_or_else(|| format!("{} defines no {name}", path.display()))
+    value.ok_or_else(|| format!("{} does not define {name}", path.display()))
 }
 
 fn key_values(path: &Path) -> Result<HashMap<String, String>, String> {

@@ -74,7 +74,7 @@ fn sources_that_are_not_the_pin_are_refused() {
         "error: ",
         "vendor/sqlite/speedtest1.c: SHA-256 is ",
         ", but vendor/sqlite.lock pins b5eaf4bbcbb320fd8eb3f3e6c4cd5f51a64dd0cd70efe969634d1785e3419675",
-        "build again to fetch it anew",
+        "build again to fetch it again",
         "name them in REPRO_SQLITE_SRC",
     ]);
 }
@@ -99,9 +99,9 @@ fn missing_sources_without_a_network_say_what_to_do() {
     let Some(done) = build_script("offline", empty, &[("REPRO_OFFLINE", "1")]) else { return };
     assert_ne!(done.code, Some(0));
     done.says(&[
-        "vendor/fetch could not bring SQLite's sources",
-        "sqlite.org: not tried, being offline",
-        "debian: not tried, being offline",
+        "vendor/fetch could not get SQLite's sources",
+        "sqlite.org: not tried, because the network is switched off",
+        "debian: not tried, because the network is switched off",
         "REPRO_SQLITE_SRC",
     ]);
 }

