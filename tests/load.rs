@@ -279,7 +279,7 @@ fn what_makes_no_sense_is_refused() {
     assert_nothing_is_left(&place.data());
 }
 
-// What is told of it.
+// What is explained.
 
 #[test]
 fn what_a_wedge_is() {
