@@ -137,7 +137,7 @@ fn outputs_that_exist_are_left_alone() {
     }
     assert_eq!(list(&home.work()), [home.file("out")]);
     home.repro(&["--size", "1", "--runs", "1", "-q", "--record", "out", "--force"]).exits(0);
-    assert_eq!(load(&home.file("out"))["schema"], 1);
+    assert_eq!(load(&home.file("out"))["schema"], 2);
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn a_disk_that_fills_in_the_middle_of_a_run() {
     assert!(reason.contains("disk is full") || reason.contains("disk I/O error"), "{reason}");
     assert!(done.err.contains(reason), "{}", done.err);
     let last = runs(&record).last().unwrap();
-    assert_eq!(last["rejected"], json!(reason));
+    assert_eq!(why(last, "rejected"), reason);
     assert_eq!(disk.names(), ["filler"], "the database is gone");
     home.assert_no_tool_is_left();
 }
@@ -395,16 +395,20 @@ fn citations_and_claims_that_make_no_sense() {
     bad_reference(CSV, "", &["ref.toml: ", "missing field `study`"]);
     bad_reference(CSV, with("[colour]"), &["ref.toml: ", "unknown field `colour`"]);
     bad_reference(CSV, TOML.replace("size = 1", "sise = 1"), &["ref.toml: ", "unknown field `sise`"]);
-    bad_reference(CSV, TOML.replace("size = 1", "size = 0"), &["ref.toml: --size 0: expected 1 to 100000"]);
+    bad_reference(
+        CSV,
+        TOML.replace("size = 1", "size = 0"),
+        &["ref.toml: [parameters]: --size 0: expected 1 to 100000"],
+    );
     bad_reference(
         CSV,
         TOML.replace("size = 1", "size = 1, pagesize = 1000"),
-        &["ref.toml: --pagesize 1000: expected a power of two"],
+        &["ref.toml: [parameters]: --pagesize 1000: expected a power of two"],
     );
     bad_reference(
         CSV,
         TOML.replace("size = 1", "size = 1, temp = 10"),
-        &["ref.toml: --temp 10: expected 0 to 9"],
+        &["ref.toml: [parameters]: --temp 10: expected 0 to 9"],
     );
     bad_reference(
         CSV,

@@ -22,10 +22,12 @@ fn build_script(case: &str, prepare: impl Fn(&Path), environment: &[(&str, &str)
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("build-script");
     let project = place.join(case);
     let _ = fs::remove_dir_all(&project);
-    for folder in ["src/driver", "vendor/sqlite"] {
+    for folder in ["src/instrument/build", "vendor/sqlite", "reference"] {
         fs::create_dir_all(project.join(folder)).unwrap();
     }
-    for file in ["build.rs", "Cargo.lock", "src/driver/compile.rs", "vendor/fetch", "vendor/sqlite.lock"] {
+    for file in
+        ["build.rs", "Cargo.lock", "src/instrument/build/compile.rs", "vendor/fetch", "vendor/sqlite.lock"]
+    {
         fs::copy(root.join(file), project.join(file)).unwrap();
     }
     for file in list(&root.join("vendor/sqlite")) {

@@ -209,7 +209,7 @@ fn the_default_list_comes_in_whole() {
     }
     assert!(!keys.iter().any(|key| key.starts_with("unknown")));
     let query = common::steps(&record).iter().find(|step| common::key(step) == "cte/100").unwrap();
-    assert_eq!(query["name"], "Sudoku with recursive 'digits'");
+    assert_eq!(query["title"], "Sudoku with recursive 'digits'");
     assert!(runs(&record)[0].get("flags").is_none());
 }
 

@@ -77,7 +77,6 @@ fn assert_usage(measure: &Value) {
     assert!((0.01..8.0).contains(&mean_cores(measure)), "{seconds:?}");
     let (cpu, elapsed) = (number(load, "client_cpu_ns"), number(measure, "elapsed_ns"));
     assert!(cpu > 1_000_000 && cpu < elapsed * number(load, "clients"), "{cpu} ns in {elapsed} ns");
-    assert_eq!(measure.get("detail"), None, "nothing of it is known");
     let after = &load["after"];
     assert!((500..2500).contains(&number(after, "idle_ms")), "{after}");
     assert!(number(after, "threads") > 1 && after["idle_cores"].as_f64().unwrap() < 0.5, "{after}");

@@ -155,8 +155,9 @@ fn statistics_go_into_the_runs() {
     for run in runs(&record) {
         let statistics = run["detail"]["statistics"].as_object().unwrap();
         assert!(statistics["Memory Used (bytes)"].as_str().unwrap().contains("max"), "{statistics:?}");
-        assert!(statistics["Compile options"].as_str().unwrap().contains("ENABLE_RTREE"), "{statistics:?}");
     }
+    let options = record["legs"][0]["engine"]["compile_options"].as_array().unwrap();
+    assert!(options.contains(&"ENABLE_RTREE".into()), "{options:?}");
 }
 
 #[test]
@@ -244,7 +245,7 @@ fn a_testset_that_fails_leaves_a_partial_record() {
     let record = load(&home.file("b.json"));
     assert_eq!(why(&record, "partial"), said);
     assert_eq!(runs(&record).len(), 1);
-    assert_eq!(runs(&record)[0]["rejected"], json!(said));
+    assert_eq!(why(&runs(&record)[0], "rejected"), said);
     home.repro(&["show", "b.json"]).exits(0).prints(&["PARTIAL: exit status 1"]);
     home.repro(&["cite", "b.json"]).exits(0).prints(&[
         "NOT CITATION GRADE",
@@ -265,7 +266,7 @@ fn one_run_is_not_citable() {
         "  met      measured, and whole: the plan was carried out",
         "  met      TOTAL adds up: in every run, to the millisecond",
         "  open     at least 5 runs: 1 counted runs",
-        "  open     interval within ±1 %: too few runs for an interval",
+        "  open     interval within ±1 %: TOTAL: too few runs for an interval",
         "speedtest1 --size 1, SQLite 3.53.4: TOTAL ",
         "@misc{once,",
         "note   = {Not citation grade. ",
@@ -330,7 +331,7 @@ fn records_of_other_work_are_not_compared() {
         .exits(2)
         .says(&["one.json and two.json: the records are not of the same work: --size 1 and 2"]);
     home.measure("main.json", &["--runs", "1", "--testset", "main"]);
-    home.repro(&["compare", "one.json", "main.json"]).exits(2).says(&["--testset \"mix1\" and \"main\""]);
+    home.repro(&["compare", "one.json", "main.json"]).exits(2).says(&["--testset mix1 and main"]);
 }
 
 #[test]

@@ -238,7 +238,12 @@ fn references_with_nonsense_are_refused() {
     refused(&csv, &toml.replace("threads = 4", "threads = 0"), &["bad.toml", "threads"]);
     refused(&csv, &toml.replace("study = \"oltp\"", "study = \"olap\""), &["olap"]);
     refused(&csv, &toml.replace("at_least = 5", "at_lest = 5"), &["at_least or at_most"]);
-    refused(&csv, &toml.replace("quantity = \"mixed-reads\"", "quantity = \"reads\""), &["reads"]);
+    refused(
+        &csv,
+        &toml.replace("counts = [\"updates\"]", "counts = [\"updates\", \"upserts\"]"),
+        &["bad.toml", "no `upserts`"],
+    );
+    refused(&csv, &toml.replace("phase = \"mixed\"", "phase = \"mingled\""), &["bad.toml", "mingled"]);
     refused(&csv, &toml.replace("disk-bound/mixed/p999", "disk-bound/mixed/p99999"), &["p99999"]);
     refused(&csv, &toml.replace("disk-bound/mixed/p999", "disk-bound/vacuum/p999"), &["bad.toml", "vacuum"]);
     refused(&csv, &toml.replace("from = \"in-ram\"", "from = \"in-rom\""), &["bad.toml", "in-rom"]);

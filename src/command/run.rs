@@ -13,10 +13,10 @@ use std::sync::atomic::AtomicBool;
 pub fn run(run: &StudyRun, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     let (options, output) = (&run.options, &run.output);
     output::check_all(&output.formats, output.record.record.as_deref())?;
+    let destination = output::destination(&output.record, output.formats.force)?;
     let setting = Setting { quiet: output.watch.quiet, host_name: output.watch.host_name, interrupted };
     let task = options.study.asked(&options.matches, &Wishes::default(), &setting)?;
     output::says_if_few(options.study, &*task, setting.quiet);
-    let destination = output::destination(&output.record, output.formats.force)?;
     let measured = session::measure(&*task, &setting, &destination)?;
     let study: &dyn Study = options.study;
     output::record(study, &measured.record, &output.formats)?;

@@ -89,7 +89,7 @@ fn numbers(measure: &Measure) -> Vec<String> {
     // The operations of a tool's rows are unknown, and so are their failures.
     let counted = measure.operations.is_some();
     cells.push(text(counted.then(|| measure.failures())));
-    cells.push(text(counted.then_some(measure.busy)));
+    cells.push(text(measure.busy));
     cells
 }
 

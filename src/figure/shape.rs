@@ -17,6 +17,8 @@ pub struct Shape {
     pub legs: Vec<&'static str>,
     /// The phases of each leg.
     pub phases: Phases,
+    /// The kinds that its phases count, which are the keys of `counts` in a measure.
+    pub counts: &'static [&'static str],
     /// The leg that ratios are taken to; `None` if the study has no baseline.
     pub baseline: Option<&'static str>,
     /// Returns every parameter, defaults included, from those that are written down; the error says what is
@@ -141,6 +143,7 @@ mod tests {
             about: "",
             legs: vec!["sqld"],
             phases,
+            counts: &[],
             baseline: None,
             parameters: |_| Ok(Parameters::new()),
             effect: |_| Effect::Work,

@@ -162,8 +162,9 @@ impl<'a> Figures<'a> {
             let of = |(run, all): &(u32, Vec<&Measure>)| Some((*run, value(all)?));
             Values::of_runs(runs.iter().filter_map(of).collect(), 0.0)
         };
-        let count =
-            |of: fn(&Measure) -> u64| each(&|all| Some(all.iter().map(|m| of(m)).sum::<u64>() as f64));
+        let count = |of: fn(&Measure) -> Option<u64>| {
+            each(&|all| all.iter().map(|measure| of(measure)).sum::<Option<u64>>().map(|n| n as f64))
+        };
         let latency =
             |quantile: Quantile| each(&|all| Some(all.first()?.latency.as_ref()?.at(quantile) as f64 / 1e6));
         match key.metric {
@@ -178,12 +179,10 @@ impl<'a> Figures<'a> {
             Metric::P99 => latency(Quantile::P99),
             Metric::P999 => latency(Quantile::P999),
             Metric::Max => latency(Quantile::Max),
-            Metric::Operations => {
-                each(&|all| all.iter().map(|m| m.operations).sum::<Option<u64>>().map(|n| n as f64))
-            }
+            Metric::Operations => count(|measure| measure.operations),
             Metric::Busy => count(|measure| measure.busy),
             Metric::BusySurfaced => count(|measure| measure.busy_surfaced),
-            Metric::Failures => count(Measure::failures),
+            Metric::Failures => count(|measure| Some(measure.failures())),
             Metric::Memory => memory(leg),
         }
     }

@@ -168,9 +168,9 @@ impl Meter {
             latency: Some(latency(&all.histogram, 0)),
             slices: all.slices,
             errors: all.errors,
-            busy: all.busy,
+            busy: Some(all.busy),
             // Nothing is repeated here, so each BUSY is a failure.
-            busy_surfaced: all.busy,
+            busy_surfaced: Some(all.busy),
             ..Measure::default()
         }
     }
@@ -244,7 +244,7 @@ mod tests {
         let busy = || Err(SqlError { code: 5, message: "database is locked".into() });
         assert!(!meter.time(busy));
         let measure = meter.finish();
-        assert_eq!((measure.operations, measure.slices.len(), measure.busy), (Some(40), 20, 1));
+        assert_eq!((measure.operations, measure.slices.len(), measure.busy), (Some(40), 20, Some(1)));
         assert_eq!(measure.errors.values().sum::<u64>(), 1);
         assert!(measure.slices.iter().all(|slice| slice.0 == 2));
         let latency = measure.latency.unwrap();

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The prefix of folders that are removed with their measurement; the process id follows.
 const PASSING: &str = "repro-scratch-";
@@ -35,7 +36,10 @@ impl Scratch {
         let parent = parent.canonicalize().with_context(|| parent.display().to_string())?;
         remove_stale(&parent);
         let prefix = if keep { KEPT } else { PASSING };
-        for number in 1.. {
+        // A name is never used twice: the loader takes a library of the same path for the one that it has.
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!("{prefix}{}-{label}-{number}", std::process::id()));
             match fs::DirBuilder::new().mode(0o700).create(&path) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -52,7 +56,6 @@ impl Scratch {
                 }
             }
         }
-        unreachable!("there are more numbers than folders")
     }
 
     /// Returns a folder that was kept before, to be used again; it stays.

@@ -221,7 +221,3 @@ impl Record {
 fn is_false(flag: &bool) -> bool {
     !flag
 }
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}

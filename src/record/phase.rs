@@ -1,6 +1,6 @@
 //! A timed part of a leg, and what a run measured in it.
 
-use super::{is_false, is_zero};
+use super::is_false;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -55,11 +55,11 @@ pub struct Measure {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
     /// How often the engine reported that it was busy.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub busy: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy: Option<u64>,
     /// How many operations failed because the engine was busy.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub busy_surfaced: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy_surfaced: Option<u64>,
     /// Counts by kind, such as `found` and `updates`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,

@@ -122,7 +122,7 @@ fn all_parameters<P: DeserializeOwned + Serialize>(
     written: &Value,
     check: impl FnOnce(&P) -> Result<(), String>,
 ) -> Result<Parameters, String> {
-    let parameters: P = serde_json::from_value(written.clone()).map_err(|error| error.to_string())?;
+    let parameters: P = serde_path_to_error::deserialize(written).map_err(|error| error.to_string())?;
     check(&parameters)?;
     Ok(as_parameters(&parameters))
 }

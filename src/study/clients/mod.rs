@@ -47,6 +47,7 @@ static SWEEP: LazyLock<Shape> = LazyLock::new(|| Shape {
     about: "1 to 64 clients on one sqld, 30 % writes: where it collapses or wedges, and what avoids it",
     legs: Streams::ALL.map(Streams::leg).to_vec(),
     phases: Phases::Numbered(LEVEL),
+    counts: &[],
     baseline: None,
     parameters: |written| super::all_parameters(written, SweepParameters::check),
     effect: |parameter| match parameter {
@@ -66,6 +67,7 @@ static MILLION: LazyLock<Shape> = LazyLock::new(|| Shape {
     about: "exactly a million statements of four clients on one sqld, 20 % writes",
     legs: Streams::ALL.map(Streams::leg).to_vec(),
     phases: Phases::Named(vec![MILLION_PHASE]),
+    counts: &[],
     baseline: None,
     parameters: |written| super::all_parameters(written, MillionParameters::check),
     effect,

@@ -32,6 +32,7 @@ static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape {
     about: "a real workload through SQLite's C interface, in RAM and larger than RAM",
     legs: [Leg::InRam, Leg::DiskBound].map(Leg::name).to_vec(),
     phases: Phases::Named(Phase::ALL.map(Phase::name).to_vec()),
+    counts: &["found", "not found", "updates", "inserts", "wrong ranges"],
     baseline: None,
     parameters: |written| super::all_parameters(written, Parameters::check),
     effect,

@@ -38,6 +38,7 @@ static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape {
     about: "15 steps of SQL, embedded and through sqld over a Hrana WebSocket: what a server costs",
     legs: Leg::ALL.map(Leg::name).to_vec(),
     phases: Phases::Named(STEPS.map(|(name, _)| name).to_vec()),
+    counts: &["busy repeats"],
     baseline: Some(BASELINE.name()),
     parameters: |written| super::all_parameters::<Parameters>(written, |_| Ok(())),
     effect,

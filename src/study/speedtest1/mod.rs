@@ -37,6 +37,7 @@ static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape {
     about: "SQLite's own speedtest1, the official C tool, built from pinned sources",
     legs: vec![LEG],
     phases: Phases::Rows,
+    counts: &[],
     baseline: None,
     parameters: |written| super::all_parameters(written, Workload::check),
     effect,

@@ -11,6 +11,9 @@ impl Claim {
     /// Says what is missing or makes no sense.
     pub fn check(&self, shape: &Shape) -> Result<(), String> {
         self.test.check()?;
+        if let Test::Share { phase, counts, .. } = &self.test {
+            check_share(shape, phase, counts)?;
+        }
         let figures = self.figures();
         figures.iter().try_for_each(|figure| figure.check(shape))?;
         let Some(first) = figures.first() else { return Ok(()) };
@@ -92,6 +95,17 @@ impl Test {
             Test::Steady { leg, phase, .. } => vec![rate(leg, phase)],
             Test::Value { .. } | Test::Share { .. } | Test::BuildStops { .. } => Vec::new(),
         }
+    }
+}
+
+fn check_share(shape: &Shape, phase: &str, counts: &[String]) -> Result<(), String> {
+    if !shape.knows_phase(phase) {
+        return Err(format!("{} has no phase `{phase}`; expected {}", shape.name, shape.phases_in_words()));
+    }
+    match counts.iter().find(|kind| !shape.counts.contains(&kind.as_str())) {
+        None => Ok(()),
+        Some(_) if shape.counts.is_empty() => Err(format!("{} counts no kinds of operations", shape.name)),
+        Some(kind) => Err(format!("{} counts no `{kind}`; expected {}", shape.name, shape.counts.join(", "))),
     }
 }
 

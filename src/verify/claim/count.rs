@@ -58,10 +58,11 @@ fn wrong_answers(record: &Record) -> i64 {
     measures(record).flat_map(|measure| &measure.checks).filter(|check| !check.holds()).count() as i64
 }
 
-/// Returns the percentage of operations of these kinds in a phase, rounded, for the first run that counts.
+/// Returns the percentage of operations of these kinds in a phase, rounded, for the first run that counts, or `None`
+/// when the phase does not count one of the kinds.
 pub fn share(record: &Record, phase: &str, kinds: &[String]) -> Option<i64> {
     let sample = record.legs.iter().flat_map(|leg| leg.samples(phase)).next()?;
-    let some: u64 = kinds.iter().filter_map(|kind| sample.measure.counts.get(kind)).sum();
+    let some = kinds.iter().map(|kind| sample.measure.counts.get(kind)).sum::<Option<u64>>()?;
     Some((some as f64 * 100.0 / sample.measure.operations?.max(1) as f64).round() as i64)
 }
 
@@ -75,7 +76,7 @@ fn failed_statements(record: &Record) -> Option<i64> {
 /// Returns how many statements failed because the server was busy, including warm-ups and rejected runs.
 fn surfaced(record: &Record) -> Option<i64> {
     measures(record).next()?;
-    Some(measures(record).map(|measure| measure.busy_surfaced).sum::<u64>() as i64)
+    Some(measures(record).filter_map(|measure| measure.busy_surfaced).sum::<u64>() as i64)
 }
 
 fn distinct_work(record: &Record) -> Option<i64> {

@@ -52,7 +52,8 @@ pub fn published(suite: &str, phase: &str) -> Measure {
         operations: Some(operations as u64),
         elapsed_ns: Some(ns as u64),
         slices: vec![(operations as u64 / 20, ns as u64 / 20); 20],
-        busy: of("busy") as u64,
+        busy: Some(of("busy") as u64),
+        busy_surfaced: Some(0),
         latency: Some(latency),
         ..state(Health::Clean)
     }
@@ -260,7 +261,7 @@ fn busy_that_surfaces() {
     let failing = |phase: &str, run| {
         let busy = u64::from(phase == "clients-8" && run == 2);
         let errors = [("SQLITE_BUSY".to_string(), busy), ("hung".to_string(), 3)].into();
-        Measure { errors, busy: 40, busy_surfaced: busy, ..published("sweep", phase) }
+        Measure { errors, busy: Some(40), busy_surfaced: Some(busy), ..published("sweep", phase) }
     };
     let record = load("sweep", &["clients-4", "clients-8"], 1, failing);
     let each = |figures: &str| judged(&record, &format!("kind = 'each'\nfigures = [{figures}]\nat_most = 0"));

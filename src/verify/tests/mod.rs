@@ -75,8 +75,8 @@ fn measure(ms: f64) -> Measure {
     Measure {
         operations: Some(100),
         elapsed_ns: Some((ms * 1e6) as u64),
-        busy: 2,
-        busy_surfaced: 2,
+        busy: Some(2),
+        busy_surfaced: Some(2),
         ..Measure::default()
     }
 }

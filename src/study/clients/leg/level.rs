@@ -157,8 +157,8 @@ fn measure(
         slices: sampler::slices(&series),
         latency: Some(tally.latency(outcomes.failed() + outcomes.abandoned)),
         errors,
-        busy: tally.busy,
-        busy_surfaced,
+        busy: Some(tally.busy),
+        busy_surfaced: Some(busy_surfaced),
         cut_short: outcomes.abandoned > 0,
         detail: record::Detail::of(&Detail {
             clients: level.clients,

@@ -60,7 +60,7 @@ fn row(phase: &Phase, sample: &Sample, several: bool) -> Option<Vec<Text>> {
         latency(Quantile::P99),
         latency(Quantile::Max),
         if answered > 0 { ms(load.first_attempt.p99_ns) } else { String::new() },
-        count(measure.busy),
+        measure.busy.map_or(String::new(), count),
         count(load.outcomes.failed()),
         mean_cores(&load).map_or(String::new(), |cores| format!("{cores:.2}")),
         client_us(&load).map_or(String::new(), |us| format!("{us:.1}")),

@@ -17,7 +17,8 @@ use crate::record::{Answer, Cause, Failure, Leg, Record};
 use crate::study::plan::{Next, Plan};
 use crate::study::{Session, Setting, Task, Wishes};
 use anyhow::{Context, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tool::{Place, ToolRun};
 
@@ -43,8 +44,8 @@ pub struct Measurement {
     /// Whether other builds are probed, too.
     variants: bool,
     cache: PathBuf,
-    tool: PathBuf,
-    launcher: PathBuf,
+    /// The unpacked executable, and this program to launch it.
+    tool: OnceLock<(PathBuf, PathBuf)>,
 }
 
 impl Measurement {
@@ -53,18 +54,19 @@ impl Measurement {
     /// # Errors
     /// Names the option that can't be satisfied, and says what to do.
     pub fn new(options: Options, wishes: &Wishes, _: &Setting) -> Result<Measurement> {
-        let cache = folders::cache()?;
-        let mut measurement = request::checked(options, wishes, cache)?;
-        measurement.tool = tool::unpack(&measurement.cache)?;
-        measurement.launcher =
-            process::own_path().context("/proc/self/exe can't be read; is /proc mounted?")?;
-        Ok(measurement)
+        request::checked(options, wishes, folders::cache()?)
+    }
+
+    fn unpacked(&self) -> Result<(PathBuf, PathBuf)> {
+        let launcher = process::own_path().context("/proc/self/exe can't be read; is /proc mounted?")?;
+        Ok((tool::unpack(&self.cache)?, launcher))
     }
 
     fn place(&self) -> Place<'_> {
+        let (tool, launcher) = self.tool.get().map_or((Path::new(""), Path::new("")), |(a, b)| (a, b));
         Place {
-            tool: &self.tool,
-            launcher: &self.launcher,
+            tool,
+            launcher,
             database: self.place.database.as_deref(),
             temporary: self.place.temp_dir.as_deref(),
             cpu: self.cpu,
@@ -194,6 +196,12 @@ impl Task for Measurement {
 
     fn folder(&self) -> Option<PathBuf> {
         (self.workload.database != Database::Memory).then(|| request::directory(&self.place))
+    }
+
+    fn prepare(&self) -> Result<()> {
+        let unpacked = self.unpacked()?;
+        self.tool.get_or_init(|| unpacked);
+        Ok(())
     }
 
     fn measure(&self, session: &mut Session) -> Result<()> {

@@ -55,8 +55,7 @@ pub fn checked(options: Options, wishes: &Wishes, cache: PathBuf) -> Result<Meas
         place,
         variants: wishes.build_variants,
         cache,
-        tool: PathBuf::new(),
-        launcher: PathBuf::new(),
+        tool: Default::default(),
     })
 }
 

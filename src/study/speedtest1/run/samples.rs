@@ -25,12 +25,8 @@ pub struct Detail {
 
 /// Returns what the tool reported about a run beyond its rows, or `None` if there is nothing.
 pub fn detail(output: &RunOutput) -> Option<record::Detail> {
-    let mut statistics: BTreeMap<String, String> = output.statistics.iter().cloned().collect();
-    if !output.compile_options.is_empty() {
-        statistics.insert("Compile options".to_string(), output.compile_options.join(" "));
-    }
-    record::Detail::of(&Detail { statistics })
-        .filter(|_| !output.statistics.is_empty() || !output.compile_options.is_empty())
+    let statistics: BTreeMap<String, String> = output.statistics.iter().cloned().collect();
+    record::Detail::of(&Detail { statistics }).filter(|_| !output.statistics.is_empty())
 }
 
 /// Returns TOTAL of each counted run so far.
@@ -42,6 +38,9 @@ pub fn totals(record: &Record) -> Option<Values> {
 pub fn keep(leg: &mut Leg, number: u32, warmup: bool, run: &ToolRun, noise: noise::Activity) {
     if let (None, Some(banner)) = (&leg.engine.source_id, &run.output.banner) {
         leg.engine.source_id = Some(banner.source_id.clone());
+    }
+    if leg.engine.compile_options.is_empty() {
+        leg.engine.compile_options = run.output.compile_options.clone();
     }
     for (row, span) in run.output.steps.iter().zip(&run.spans) {
         let measure = Measure {
