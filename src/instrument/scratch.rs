@@ -36,7 +36,8 @@ impl Scratch {
         let parent = parent.canonicalize().with_context(|| parent.display().to_string())?;
         remove_stale(&parent);
         let prefix = if keep { KEPT } else { PASSING };
-        // A name is never used twice: the loader takes a library of the same path for the one that it has.
+        // No name is used twice, because the loader would take a library with the same path for the one that
+        // it has loaded.
         static NEXT: AtomicU32 = AtomicU32::new(1);
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -44,7 +44,7 @@ pub struct Measurement {
     /// Whether other builds are probed, too.
     variants: bool,
     cache: PathBuf,
-    /// The unpacked executable, and this program to launch it.
+    /// The paths of the unpacked executable and of this program, which launches it.
     tool: OnceLock<(PathBuf, PathBuf)>,
 }
 
