@@ -1,4 +1,4 @@
-//! The command line: what needs no measurement.
+//! The parts of the command line that need no measurement.
 
 mod common;
 

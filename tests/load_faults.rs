@@ -1,4 +1,4 @@
-//! Clients on a real sqld that is stopped or killed, and measurements that are ended before their time.
+//! Clients on a real sqld that is stopped or killed, and measurements that are ended early.
 
 mod common;
 
@@ -45,7 +45,7 @@ fn a_server_that_is_killed() {
     place.home.repro(&["show", "a.json"]).exits(0).prints(&["collapsed", "the process of the server ended"]);
 }
 
-/// Also when nobody has asked it for anything since.
+/// The death is noticed even when no client has asked the server for anything since.
 #[test]
 fn a_server_that_is_killed_when_the_clients_have_gone() {
     let Some(place) = Place::new() else { return };
@@ -104,8 +104,8 @@ fn a_server_that_pauses() {
     assert!(number(&measure["latency"], "max_ns") > 2_900_000_000);
 }
 
-/// A server that is stopped for good is to its clients what a wedged one is, and no chance decides whether it comes to
-/// that. It does not hear SIGTERM either.
+/// To its clients a server that is stopped for good looks like a wedged one, and no chance is involved in
+/// getting there. It does not react to SIGTERM either.
 #[test]
 fn a_server_that_answers_no_more() {
     let Some((quota, sweep)) = Place::new().zip(Place::new()) else { return };
@@ -135,7 +135,7 @@ fn a_server_that_answers_no_more() {
     assert!(evidence["server_log"].as_str().unwrap().contains("listening"), "{evidence}");
     quota.home.repro(&["show", "a.json"]).exits(0).prints(&["wedged"]);
 
-    // The end of a level comes before it is certain; what is seen afterwards decides, and the next level is well.
+    // The level ends before it is certain; what is seen afterwards decides, and the next level is fine.
     assert_nothing_is_left(&sweep.data());
     let record = sweep.record("a.json");
     let levels = levels(&record);
@@ -146,7 +146,8 @@ fn a_server_that_answers_no_more() {
     assert!(outcome(next, "answered") > 50);
 }
 
-/// Every client hangs; then neither read nor write is answered, and the server is started again.
+/// Asserts that every client hangs, that afterwards neither a read nor a write is answered, and that the
+/// server is restarted.
 #[track_caller]
 fn assert_wedged(measure: &Value, clients: u64) {
     let verdict = verdict(measure);
@@ -167,12 +168,13 @@ fn assert_wedged(measure: &Value, clients: u64) {
 
 // The program.
 
-/// The folders of servers in the home.
+/// Returns the folders of servers in the home.
 fn folders(place: &Place) -> Vec<PathBuf> {
     list(&place.data())
 }
 
-/// Whole levels are kept, and what is said of the answers is true of the levels that were looked at.
+/// Asserts that complete levels are kept, and that the statement about the answers holds for the levels that
+/// were examined.
 #[track_caller]
 fn assert_ended_early(record: &Value) {
     assert_eq!(why(&record, "partial"), "interrupted");
@@ -210,7 +212,7 @@ fn interrupted_at_any_moment() {
         let name = format!("{round}.json");
         let options = ["--clients", "2,8", "--seconds", "1", "--repeat", "50"];
         let mut program = place.start("sweep", &name, &options);
-        // By then it listens to signals.
+        // By then the program listens to signals.
         wait_until("it has begun", Duration::from_secs(10), || place.home.file(&name).exists().then_some(()));
         sleep(delay);
         assert!(program.runs());

@@ -1,9 +1,9 @@
-//! The verdicts of a reference.
+//! The table of the verdicts of a reference.
 
 use super::table::{Table, Text, Tone, cells, left, ms, right};
 use crate::verify::verdict::{FigureJudgement, Report, Verdict};
 
-/// Figures with their verdicts; work, claims and the sum of it around them.
+/// Returns the table of figures with their verdicts, with the work, the claims and a summary around it.
 pub fn table(report: &Report) -> Table {
     Table {
         head: head(report),
@@ -42,7 +42,7 @@ fn row(figure: &FigureJudgement) -> Vec<Text> {
     row
 }
 
-/// How a verdict strikes the eye.
+/// Returns how a verdict is highlighted.
 fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Reproduced => Tone::Good,
@@ -52,7 +52,7 @@ fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-/// As many digits as the unit deserves.
+/// Formats a value with as many digits as are meaningful in its unit.
 fn number(value: f64, unit: &str) -> String {
     match unit {
         "ms" if value < 10.0 && value.fract() != 0.0 => format!("{value:.3}"),

@@ -1,24 +1,24 @@
-//! From what was measured to a verdict on the server.
+//! Derives a verdict on the server from what was measured.
 
 use super::{After, Detail, Second};
 use crate::record::Health;
 
-/// A server that nobody uses, and that uses this much of a core, spins.
+/// The CPU use, in cores, from which an unused server is considered to spin.
 const SPINNING_CORES: f64 = 0.5;
-/// Statements a second from which a second without an answer is a silence.
+/// The number of statements due per second from which a second without an answer counts as a silence.
 const BUSY_SCHEDULE: f64 = 10.0;
 
-/// A verdict and what decided it.
+/// A verdict on the server, and what decided it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// The verdict.
+    /// How the server coped.
     pub health: Health,
-    /// In words, with figures.
+    /// The reasons in words, with figures.
     pub reasons: Vec<String>,
 }
 
-/// Judges a level by what was measured of it, and by what was seen of the server afterwards; without that nothing is
-/// certain but what was seen while the clients were still there.
+/// Judges a level by what was measured in it and by what was seen of the server afterwards. Without the
+/// latter, only what was seen while the clients were still connected is certain.
 pub fn judge(load: &Detail, after: Option<&After>) -> Judged {
     let outcomes = &load.outcomes;
     let mut reasons = Vec::new();
@@ -32,7 +32,7 @@ pub fn judge(load: &Detail, after: Option<&After>) -> Judged {
     if outcomes.stalled > 0 {
         reasons.push(format!("{} statements took more than a second", outcomes.stalled));
     }
-    // Where few statements are due, a second may well bring none.
+    // When few statements are due, a second without an answer is normal.
     let silent = match load.due_per_second {
         Some(rate) if rate < BUSY_SCHEDULE => 0,
         _ => silent_seconds(&load.series),
@@ -66,7 +66,7 @@ pub fn judge(load: &Detail, after: Option<&After>) -> Judged {
     Judged { health, reasons }
 }
 
-/// Seconds without an answer; the last of a level may be cut short.
+/// Returns the number of seconds without an answer, except for a short last second of a level.
 fn silent_seconds(series: &[Second]) -> usize {
     let begins = std::iter::once(0).chain(series.iter().map(|second| second.at_ms));
     let whole = |(begin, second): &(u64, &Second)| second.at_ms - begin >= 900;

@@ -1,6 +1,6 @@
 //! Clients against one server (sqlitend): the sweep over numbers of clients, and the million statements.
 //!
-//! What the publication does not state — the table, the split of the sweep's mix, the lengths of ranges — has a
+//! What the publication does not state (the table, the split of the sweep's mix, the lengths of ranges) has a
 //! default here; the references list it.
 
 mod args;
@@ -27,19 +27,19 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 
-/// Both studies: they differ in their levels alone.
+/// The two studies, which differ only in their levels.
 pub enum Clients {
-    /// A sweep over numbers of clients.
+    /// The study `sweep`, which varies the number of clients.
     Sweep,
-    /// A million statements.
+    /// The study `million`, which runs a million statements.
     Million,
 }
 
-/// The only phase of the million.
+/// The name of the only phase of the million.
 const MILLION_PHASE: &str = "million";
-/// What phases of the sweep begin with.
+/// The prefix of the phases of the sweep.
 const LEVEL: &str = "clients";
-/// The check of a level after which every acknowledged write was looked for.
+/// The name of the check of a level after which every acknowledged write was looked for.
 const LOST_WRITES: &str = "acknowledged writes that are lost";
 
 static SWEEP: LazyLock<Shape> = LazyLock::new(|| Shape {
@@ -134,7 +134,7 @@ impl Study for Clients {
         &[PlanOption::Runs, PlanOption::TempDir, PlanOption::Sqld, PlanOption::Scale]
     }
 
-    /// The fewest with an interval.
+    /// Returns the smallest number of runs that gives an interval.
     fn runs_needed(&self) -> u32 {
         5
     }
@@ -168,7 +168,7 @@ impl Study for Clients {
     }
 }
 
-/// Of a sweep, the scale shortens the levels.
+/// Returns the parameters of a sweep with its levels shortened to the scale.
 fn shortened(mut parameters: SweepParameters, scale: Option<Scale>) -> Result<SweepParameters> {
     let (Some(scale), seconds) = (scale, parameters.seconds) else { return Ok(parameters) };
     if scale.of(seconds) == 1 && !scale.fits(seconds) {

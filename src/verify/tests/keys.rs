@@ -1,4 +1,4 @@
-//! Keys of figures, and which of them a suite has.
+//! Tests of the keys of figures, and of which of them a study has.
 
 use crate::figure::FigureKey;
 use crate::study::registry;

@@ -1,4 +1,4 @@
-//! Claims about many clients and their server, and the references of both studies.
+//! Tests of claims about many clients and their server, and of the references of both studies.
 
 use super::{key, leg, read, record, reference};
 use crate::record::{Health, Latency, Measure, Phase, Quantile, Record, Sample};
@@ -7,7 +7,7 @@ use crate::verify::Verdict::{self, Differs, Missing, NotComparable, Reproduced};
 use crate::verify::claim::Claim;
 use crate::verify::comparison;
 
-/// A record of a suite: a warm-up, then `runs` counted runs of these phases on the leg `sqld`.
+/// A record of a study: a warm-up, then `runs` counted runs of these phases on the leg `sqld`.
 pub fn load(study: &str, phases: &[&str], runs: u32, of: impl Fn(&str, u32) -> Measure) -> Record {
     let mut leg = leg("sqld", runs, |_, _| 1.0);
     let sample = |phase: &str, run| Sample { run, measure: of(phase, run) };
@@ -23,12 +23,13 @@ pub fn load(study: &str, phases: &[&str], runs: u32, of: impl Fn(&str, u32) -> M
     record
 }
 
-/// A phase that came through in this state.
+/// A phase that left the server in this state.
 fn state(health: Health) -> Measure {
     Measure { health: Some(health), ..Measure::default() }
 }
 
-/// What was published of a phase, on a machine that is twice as fast; nothing published is a collapse.
+/// What was published for a phase, on a machine that is twice as fast; a phase without a published figure is
+/// a collapse.
 pub fn published(suite: &str, phase: &str) -> Measure {
     let figures = reference(&format!("sqlitend-{suite}")).figures;
     let of = |metric: &str| {
@@ -95,7 +96,8 @@ fn what_was_published_is_reproduced() {
 #[test]
 fn a_wedge_is_no_rate() {
     let levels = ["clients-1", "clients-4", "clients-8", "clients-16"];
-    // The second counted run of the last level stops answering writes: it has hardly a rate at all.
+    // In the second counted run, the server stops answering writes at the last level, so that there is hardly
+    // any rate.
     let record = load("sweep", &levels, 2, |phase, run| match (phase, run) {
         ("clients-16", 3) => {
             Measure { operations: Some(10), elapsed_ns: Some(35_000_000_000), ..state(Health::Wedged) }
@@ -157,7 +159,7 @@ fn health_of_every_run() {
     use Health::{Clean, Collapsed, Unknown, Wedged};
     let claim = "kind = 'health'\nleg = 'sqld'\nphases = ['clients-32', 'clients-64']\n\
                  among = ['collapsed', 'wedged']";
-    // The warm-up, which does not count, comes first.
+    // The warm-up, which is not counted, comes first.
     let of = |states: [[Health; 3]; 2]| {
         load("sweep", &["clients-32", "clients-64"], 2, |phase, run| {
             state(states[usize::from(phase == "clients-64")][run as usize - 1])
@@ -177,7 +179,7 @@ fn health_of_every_run() {
     assert_eq!(verdict, NotComparable);
     assert!(reason.starts_with("in 1 of 4 runs: clients-32 wedged, clean; clients-64 clean, clean"));
     assert_eq!(judged([[Wedged, Clean, Clean], [Wedged, Clean, Clean]]).0, Differs);
-    // Unknown is neither the one nor the other.
+    // Unknown counts neither as claimed nor as another state.
     assert_eq!(judged([[Wedged, Wedged, Unknown], [Wedged, Wedged, Wedged]]).0, NotComparable);
     assert_eq!(judged([[Wedged, Unknown, Clean], [Wedged, Clean, Clean]]).0, NotComparable);
 }
@@ -194,14 +196,14 @@ fn health_of_the_phases_that_there_are() {
         judged(&record, claim),
         (Missing, "the record has no run of sqld with clients-32, clients-64".to_string())
     );
-    // A measure that says nothing of its server.
+    // This measure says nothing about its server.
     let record = load("sweep", &["clients-32"], 1, |_, _| Measure::default());
     assert_eq!(judged(&record, claim).0, NotComparable);
 }
 
 const STEADY: &str = "kind = 'steady'\nleg = 'sqld'\nphase = 'million'\nat_least = 0.75";
 
-/// A million whose seconds answer so many statements each.
+/// A million whose seconds each answer as many statements as `of` says.
 fn seconds(runs: u32, of: impl Fn(usize, u32) -> u64, count: usize) -> Record {
     load("million", &["million"], runs, |_, run| Measure {
         slices: (0..count).map(|second| (of(second, run), 1_000_000_000)).collect(),
@@ -219,10 +221,10 @@ fn steady_to_the_end() {
     let (verdict, reason) = judged(&seconds(1, half, 100), STEADY);
     assert_eq!(verdict, Differs);
     assert!(reason.contains("0.48 [") && reason.ends_with("claimed: at least 0.75"), "{reason}");
-    // One second of ten stands still: the interval crosses the bound.
+    // One second of ten stands still, so the interval crosses the bound.
     let gap = |second: usize, _| if second == 97 { 0 } else { 900 };
     assert_eq!(judged(&seconds(1, gap, 100), STEADY).0, NotComparable);
-    // Of five runs each gives one value.
+    // Each of five runs gives one value.
     let (verdict, reason) =
         judged(&seconds(5, |second, run| if second < 90 { 100 } else { 80 + u64::from(run) }, 100), STEADY);
     assert_eq!(verdict, Reproduced);
@@ -231,7 +233,7 @@ fn steady_to_the_end() {
 
 #[test]
 fn tenths_are_of_time() {
-    // The last second is cut short; the tenth takes its 1.05 s from two more.
+    // The last second is cut short; the last tenth takes its 1.05 s from it and from two more.
     let slices = |_: &str, _| {
         let mut slices = vec![(1000, 1_000_000_000); 10];
         slices.push((100, 500_000_000));
@@ -269,7 +271,7 @@ fn busy_that_surfaces() {
     let (verdict, reason) = judged(&record, "kind = 'value'\nquantity = 'busy-surfaced'\nequals = 0");
     assert_eq!(verdict, Differs);
     assert!(reason.starts_with("1 statements that failed because the server was busy"), "{reason}");
-    // A client that does not repeat counts each of them as a failure.
+    // A client that does not repeat statements counts each of these as a failure.
     assert_eq!(
         judged(&super::machine(1.0), "kind = 'bound'\nfigure = 'sqld/insert-1/busy-surfaced'\nat_most = 1").0,
         Differs

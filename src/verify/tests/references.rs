@@ -1,4 +1,4 @@
-//! References as files.
+//! Tests of references as files.
 
 use super::{key, reference};
 use crate::study::registry;
@@ -12,7 +12,7 @@ const CSV: &str = "key,step,value,unit\nsqld/insert-1/time,x,4134,ms\nsqld/inser
 const TOML: &str = "study = 'serverless'\ntitle = 'r'\nparameters = { protocol = 'hrana3' }\n\
     [citation]\nauthor = 'a'\ntitle = 't'\n[engine]\nflags = []\n";
 
-/// The error of a reference, or nothing.
+/// Writes a reference to files and reads it.
 fn loaded(csv: &str, toml: &str) -> Result<Reference, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ref.csv");

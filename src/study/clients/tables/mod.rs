@@ -1,4 +1,4 @@
-//! Clients on a server: level by level, and what became of the server.
+//! The tables of clients on a server: each level, and how the server coped.
 
 pub mod wedge;
 
@@ -8,7 +8,7 @@ use crate::record::{Health, Leg, Measure, Phase, Quantile, Sample};
 use crate::report::table::{Table, Text, Tone, cells, count, left, right};
 use crate::stats::proportion;
 
-/// The table of all levels.
+/// Returns the table of all levels, with notes.
 pub fn tables(figures: Figures) -> Vec<Table> {
     let legs = &figures.record.legs;
     if legs.is_empty() {
@@ -70,7 +70,7 @@ fn row(phase: &Phase, sample: &Sample, several: bool) -> Option<Vec<Text>> {
     Some(row)
 }
 
-/// How a state strikes the eye.
+/// Returns how a state of the server is highlighted.
 fn tone(health: Health) -> Tone {
     match health {
         Health::Clean => Tone::Good,
@@ -91,7 +91,7 @@ fn mean_cores(load: &Detail) -> Option<f64> {
     (length > 0.0).then(|| cores.iter().sum::<f64>() / length)
 }
 
-/// CPU time of the clients for each statement sent, µs.
+/// Returns the CPU time of the clients for each statement sent, in µs.
 fn client_us(load: &Detail) -> Option<f64> {
     let sent = load.outcomes.total() - load.outcomes.abandoned;
     (sent > 0).then(|| load.client_cpu_ns.map(|ns| ns as f64 / 1000.0 / sent as f64))?
@@ -153,7 +153,7 @@ fn level(name: &str, measure: &Measure, load: &Detail) -> Vec<String> {
     notes
 }
 
-/// How often a level that ran several times wedged.
+/// Returns how often a level that ran several times wedged.
 fn frequency(phase: &Phase) -> Option<String> {
     let healths: Vec<Health> = phase
         .samples
