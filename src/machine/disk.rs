@@ -23,7 +23,7 @@ pub struct Filesystem {
 }
 
 /// A line of /proc/self/mountinfo.
-pub(super) struct Mount {
+pub(crate) struct Mount {
     /// The part of the filesystem that is mounted.
     pub root: PathBuf,
     pub point: PathBuf,
@@ -34,7 +34,7 @@ pub(super) struct Mount {
 }
 
 /// Returns the mounts that this process sees, in the order in which they were made.
-pub(super) fn mounts() -> Vec<Mount> {
+pub(crate) fn mounts() -> Vec<Mount> {
     super::text("/proc/self/mountinfo").map_or_else(Vec::new, |text| parse_mounts(&text))
 }
 
@@ -100,7 +100,7 @@ fn public_options(options: &str, super_options: &str) -> String {
 }
 
 /// Parses /proc/self/mountinfo, see proc_pid_mountinfo(5); lines that can't be parsed are left out.
-pub(super) fn parse_mounts(mountinfo: &str) -> Vec<Mount> {
+pub(crate) fn parse_mounts(mountinfo: &str) -> Vec<Mount> {
     mountinfo.lines().filter_map(parse_mount).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Finds where in the tree of control groups a new group can be made, and makes its directory.
 
 use super::{next_name, write};
+use crate::machine::disk::{self, Mount};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -23,8 +24,8 @@ pub(super) struct Host {
     pub root: PathBuf,
     /// The contents of /proc/self/cgroup.
     pub groups: String,
-    /// The contents of /proc/self/mountinfo.
-    pub mountinfo: String,
+    /// The mounts in /proc/self/mountinfo.
+    pub mounts: Vec<Mount>,
     /// The path of systemd-run, if it is installed.
     pub systemd_run: Option<PathBuf>,
 }
@@ -45,12 +46,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 impl Host {
     /// Returns the facts of this machine, as this process sees it.
     pub fn here() -> Host {
-        let text = |path: &str| read_to_string(path).unwrap_or_default();
         let path = std::env::var_os("PATH").unwrap_or_default();
         Host {
             root: PathBuf::from("/"),
-            groups: text("/proc/self/cgroup"),
-            mountinfo: text("/proc/self/mountinfo"),
+            groups: read_to_string("/proc/self/cgroup").unwrap_or_default(),
+            mounts: disk::mounts(),
             systemd_run: std::env::split_paths(&path)
                 .map(|folder| folder.join("systemd-run"))
                 .find(|program| program.is_file()),
@@ -77,11 +77,11 @@ impl Host {
 
     /// Returns the mount point of version 2, where the paths of systemd's scopes begin.
     pub fn place_of_scopes(&self) -> Result<PathBuf, String> {
-        let mut mounts = self.mountinfo.lines().filter_map(parse_mount);
-        let mount = mounts.find(|mount| mount.kind == "cgroup2" && mount.root == "/");
+        let mut mounts = self.mounts.iter();
+        let mount = mounts.find(|mount| mount.kind == "cgroup2" && mount.root == Path::new("/"));
         let mount =
             mount.ok_or("Version 2 of control groups, which systemd needs for it, is not mounted.")?;
-        Ok(self.root.join(mount.point.trim_start_matches('/')))
+        Ok(self.seen(&mount.point))
     }
 
     /// Returns the directory of `group` in the mount whose type and options satisfy `serve`.
@@ -92,20 +92,24 @@ impl Host {
         group: &str,
         serve: impl Fn(&str, &str) -> bool,
     ) -> Result<Place, String> {
-        let mount =
-            self.mountinfo.lines().filter_map(parse_mount).find(|mount| serve(mount.kind, mount.options));
+        let mount = self.mounts.iter().find(|mount| serve(&mount.kind, &mount.super_options));
         let mount = mount.ok_or_else(|| format!("The control groups of {controller} are not mounted."))?;
         let group = Path::new(group);
         // "/../x" is a group outside this namespace.
         let outside = group.components().any(|part| part == Component::ParentDir);
-        let below = group.strip_prefix(mount.root).ok().filter(|_| !outside);
+        let below = group.strip_prefix(&mount.root).ok().filter(|_| !outside);
         let below = below.ok_or_else(|| {
             format!("Our own control group, {}, is outside of what is mounted here.", group.display())
         })?;
-        let top = self.root.join(mount.point.trim_start_matches('/'));
+        let top = self.seen(&mount.point);
         // An empty path is not joined, because that would add a trailing slash.
         let base = if below.as_os_str().is_empty() { top.clone() } else { top.join(below) };
         Ok(Place { version, base, top })
+    }
+
+    /// Returns the path below `root` of a mount point.
+    fn seen(&self, point: &Path) -> PathBuf {
+        self.root.join(point.strip_prefix("/").unwrap_or(point))
     }
 
     /// Returns the group above this process's own, if it already delegates `controllers` and lets a child
@@ -317,22 +321,6 @@ pub(super) fn kill_members(directory: &Path, version: Version) {
     for pid in members {
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
     }
-}
-
-struct Mount<'a> {
-    root: &'a str,
-    point: &'a str,
-    kind: &'a str,
-    options: &'a str,
-}
-
-/// Parses a line of /proc/self/mountinfo. The paths of control group mounts contain nothing that is escaped.
-fn parse_mount(line: &str) -> Option<Mount<'_>> {
-    let (mount, filesystem) = line.split_once(" - ")?;
-    let mut mount = mount.split(' ').skip(3);
-    let mut filesystem = filesystem.split(' ');
-    let (root, point) = (mount.next()?, mount.next()?);
-    Some(Mount { root, point, kind: filesystem.next()?, options: filesystem.nth(1).unwrap_or_default() })
 }
 
 /// Returns the groups in `folder` that a `repro` made, each with the id of that process.

@@ -113,6 +113,7 @@ fn text(stream: Option<impl Read>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::disk::parse_mounts;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
@@ -126,7 +127,7 @@ mod tests {
         Host {
             root: PathBuf::from("/"),
             groups: "0::/user.slice/session-1.scope\n".to_owned(),
-            mountinfo: "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n".to_owned(),
+            mounts: parse_mounts("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
             systemd_run: Some(program),
         }
     }

@@ -160,27 +160,25 @@ fn shares_of_a_phase() {
     let mut record = machine(1.0);
     for sample in record.legs.iter_mut().flat_map(|leg| &mut leg.phases).flat_map(|phase| &mut phase.samples)
     {
-        sample.measure.counts = [("found".to_string(), 68), ("not found".to_string(), 2)].into();
+        sample.measure.counts = [("busy repeats".to_string(), 68)].into();
     }
-    let share = |counts: &str, percent: u32| {
-        judged(
-            &record,
-            &format!("kind = 'share'\nphase = 'insert-1'\ncounts = [{counts}]\npercent = {percent}"),
-        )
+    let share = |phase: &str, counts: &str, percent: u32| {
+        format!("kind = 'share'\nphase = '{phase}'\ncounts = [{counts}]\npercent = {percent}")
     };
-    assert_eq!(share("'found', 'not found'", 70).0, Reproduced);
-    let (verdict, reason) = share("'found'", 70);
+    assert_eq!(judged(&record, &share("insert-1", "'busy repeats'", 68)).0, Reproduced);
+    let (verdict, reason) = judged(&record, &share("insert-1", "'busy repeats'", 70));
     assert_eq!(verdict, Differs);
-    assert_eq!(reason, "68 of a hundred operations of insert-1 are found; claimed: 70");
-    assert_eq!(
-        judged(&record, "kind = 'share'\nphase = 'vacuum'\ncounts = ['found']\npercent = 1").0,
-        Missing
-    );
-    assert!(
-        claim("kind = 'share'\nphase = 'insert-1'\ncounts = []\npercent = 1")
-            .check(super::read(&record).shape)
-            .is_err()
-    );
+    assert_eq!(reason, "68 of a hundred operations of insert-1 are busy repeats; claimed: 70");
+    for (phase, counts, refused) in [
+        ("insert-1", "", "at least one kind"),
+        ("insert-1", "'found'", "serverless counts no `found`; expected busy repeats"),
+        ("vacuum", "'busy repeats'", "serverless has no phase `vacuum`"),
+    ] {
+        let claim = claim(&share(phase, counts, 1));
+        assert!(claim.check(super::read(&record).shape).unwrap_err().contains(refused));
+    }
+    record.legs.iter_mut().flat_map(|leg| &mut leg.phases).for_each(|phase| phase.samples.clear());
+    assert_eq!(judged(&record, &share("insert-1", "'busy repeats'", 1)).0, Missing);
 }
 
 #[test]

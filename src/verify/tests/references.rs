@@ -35,7 +35,7 @@ fn a_version_is_optional() {
 }
 
 #[test]
-fn figures_that_the_suite_does_not_have() {
+fn figures_that_the_study_does_not_have() {
     let with = |line: &str| loaded(&format!("{CSV}{line}\n"), TOML).unwrap_err();
     for (line, reason) in [
         (
@@ -78,12 +78,12 @@ fn figures_that_the_suite_does_not_have() {
 }
 
 #[test]
-fn claims_and_parameters_that_the_suite_does_not_have() {
+fn claims_and_parameters_that_the_study_does_not_have() {
     let claim = "[[claim]]\nid = 'c'\ntext = 'x'\nkind = 'bound'\nfigure = 'sqld/vacuum/time'\nat_most = 1\n";
     let error = loaded(CSV, &format!("{TOML}{claim}")).unwrap_err();
     assert!(error.contains("ref.toml: claim `c`: `sqld/vacuum/time`: phase `vacuum` is none of "), "{error}");
     let error = loaded(CSV, &TOML.replace("hrana3", "http")).unwrap_err();
-    assert!(error.contains("ref.toml: [parameters]: unknown variant `http`"), "{error}");
+    assert!(error.contains("ref.toml: [parameters]: protocol: unknown variant `http`"), "{error}");
 }
 
 #[test]

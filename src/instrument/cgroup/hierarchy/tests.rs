@@ -1,4 +1,5 @@
 use super::*;
+use crate::machine::disk::parse_mounts;
 use std::fs::{create_dir_all, write as put};
 use tempfile::TempDir;
 
@@ -8,9 +9,10 @@ fn version_2(own: &str) -> (TempDir, Host) {
     let host = Host {
         root: folder.path().to_owned(),
         groups: format!("0::{own}\n"),
-        mountinfo: "22 1 0:20 / /proc rw - proc proc rw\n\
-                    30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
-            .to_owned(),
+        mounts: parse_mounts(
+            "22 1 0:20 / /proc rw - proc proc rw\n\
+                    30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n",
+        ),
         systemd_run: None,
     };
     (folder, host)
@@ -42,10 +44,11 @@ fn version_1_has_a_tree_for_each_controller() {
     let host = Host {
         root: PathBuf::from("/nowhere"),
         groups: "4:memory:/docker/abc\n2:cpu,cpuacct:/x\n0::/\n".to_owned(),
-        mountinfo: "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+        mounts: parse_mounts(
+            "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
                     35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n\
-                    41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
-            .to_owned(),
+                    41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+        ),
         systemd_run: None,
     };
     let memory = host.place("memory").unwrap();
@@ -82,8 +85,8 @@ fn nonsense_has_no_place() {
         ),
         ("0::/b\n", "30 23 0:26 /a /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "outside of what is mounted"),
     ] {
-        let (groups, mountinfo) = (groups.to_owned(), mountinfo.to_owned());
-        let host = Host { root: PathBuf::from("/nowhere"), groups, mountinfo, systemd_run: None };
+        let (groups, mounts) = (groups.to_owned(), parse_mounts(mountinfo));
+        let host = Host { root: PathBuf::from("/nowhere"), groups, mounts, systemd_run: None };
         let message = host.place("memory").unwrap_err();
         assert!(message.contains(reason), "{message}");
     }
