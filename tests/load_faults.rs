@@ -259,7 +259,7 @@ fn interrupted_while_the_server_answers_nothing() {
 fn killed_it_takes_clients_and_server_along() {
     let Some(place) = Place::new() else { return };
     let program = place.start("sweep", "a.json", &["--clients", "1,4", "--seconds", "2"]);
-    // A busy machine may still hold connections of the first level when the second begins, so the record tells.
+    // A busy machine may still hold connections of the first level when the second begins, so the record is checked.
     let text = || fs::read_to_string(place.home.file("a.json")).ok();
     let kept = || text().filter(|text| text.contains("\"clients-1\""));
     wait_until("the first level is kept", Duration::from_secs(60), kept);

@@ -176,23 +176,20 @@ impl Meter {
     }
 
     /// Returns what several threads measured together by the time of the operations alone, and the time of
-    /// the loop around them in ns per operation. The rate is then that of the engine and does not include
-    /// making its arguments.
+    /// the loop around them in ns per operation. The clock of the phase is cut by the share of the threads'
+    /// time that was spent outside of operations, so the rate is the number of threads over the mean latency.
     pub fn merge_operations(meters: Vec<Meter>) -> (Measure, Option<f64>) {
-        let rate = |meter: &Meter| {
-            (meter.own > Duration::ZERO).then(|| meter.attempts as f64 / meter.own.as_secs_f64())
-        };
-        let together: Option<f64> = meters.iter().map(rate).sum();
         let attempts: u64 = meters.iter().map(|meter| meter.attempts).sum();
         let (wall, own): (Duration, Duration) = meters
             .iter()
             .map(|meter| (meter.last - meter.started, meter.own))
             .fold((Duration::ZERO, Duration::ZERO), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        let share = own.as_secs_f64() / wall.as_secs_f64().max(1e-9);
         let mut measure = Meter::merge(meters);
-        if let Some(rate) = together.filter(|rate| *rate > 0.0) {
-            measure.elapsed_ns = Some((attempts as f64 * 1e9 / rate) as u64);
-            measure.slices.iter_mut().for_each(|slice| slice.1 = (slice.1 as f64 * share) as u64);
+        if own > Duration::ZERO {
+            let share = own.as_secs_f64() / wall.as_secs_f64().max(1e-9);
+            let cut = |ns: u64| (ns as f64 * share) as u64;
+            measure.elapsed_ns = measure.elapsed_ns.map(cut);
+            measure.slices.iter_mut().for_each(|slice| slice.1 = cut(slice.1));
         }
         let loop_ns = (attempts > 0).then(|| wall.saturating_sub(own).as_nanos() as f64 / attempts as f64);
         (measure, loop_ns)

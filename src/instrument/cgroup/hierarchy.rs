@@ -24,7 +24,7 @@ pub(super) struct Host {
     pub root: PathBuf,
     /// The contents of /proc/self/cgroup.
     pub groups: String,
-    /// The contents of /proc/self/mountinfo.
+    /// The mounts in /proc/self/mountinfo.
     pub mounts: Vec<Mount>,
     /// The path of systemd-run, if it is installed.
     pub systemd_run: Option<PathBuf>,
@@ -107,7 +107,7 @@ impl Host {
         Ok(Place { version, base, top })
     }
 
-    /// Returns where a mount point lies in the tree.
+    /// Returns the path below `root` of a mount point.
     fn seen(&self, point: &Path) -> PathBuf {
         self.root.join(point.strip_prefix("/").unwrap_or(point))
     }
