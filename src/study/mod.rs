@@ -32,6 +32,9 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+/// From now on ^C, SIGTERM and SIGHUP raise the flag that is returned and do not end the process.
+pub type CatchSignals = fn() -> Result<Arc<AtomicBool>>;
+
 /// The interface through which the rest of the program uses a study.
 pub trait Study: Sync {
     /// Returns the study's name, legs, phases, baseline and parameters.
@@ -60,12 +63,14 @@ pub trait Study: Sync {
     /// Returns the number of counted runs needed before anything can be said with an interval.
     fn runs_needed(&self) -> u32;
 
-    /// Carries out one leg in a process of its own; `job` is the text that [`process::start`] was given.
+    /// Carries out one leg in a process of its own; `job` is the text that [`process::start`] was given. A
+    /// study that has something to put in order first takes the flag that `catch_signals` returns. Otherwise
+    /// a signal ends the process at once.
     ///
     /// # Errors
     /// Says what kept the leg from finishing.
-    fn leg(&self, job: &str, stop: &Arc<AtomicBool>) -> Result<()> {
-        let _ = (job, stop);
+    fn leg(&self, job: &str, catch_signals: CatchSignals) -> Result<()> {
+        let _ = (job, catch_signals);
         bail!("{} runs no leg in a process of its own", self.shape().name)
     }
 

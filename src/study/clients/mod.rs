@@ -24,8 +24,7 @@ use crate::report::Table;
 use crate::report::citation::Headline;
 use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 /// The two studies, which differ only in their levels.
 pub enum Clients {
@@ -139,9 +138,9 @@ impl Study for Clients {
         5
     }
 
-    fn leg(&self, job: &str, stop: &Arc<AtomicBool>) -> Result<()> {
+    fn leg(&self, job: &str, catch_signals: CatchSignals) -> Result<()> {
         let job = serde_json::from_str(job).context("the job of a leg")?;
-        leg::run(&job, stop, &mut |event| super::process::tell(event))
+        leg::run(&job, &catch_signals()?, &mut |event| super::process::tell(event))
     }
 
     fn tables(&self, figures: Figures) -> Vec<Table> {

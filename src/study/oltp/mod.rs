@@ -19,8 +19,7 @@ use crate::report::citation::Headline;
 use anyhow::{Context, Result};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 /// The study `oltp`.
 pub struct Oltp;
@@ -109,7 +108,7 @@ impl Study for Oltp {
         5
     }
 
-    fn leg(&self, job: &str, _: &Arc<AtomicBool>) -> Result<()> {
+    fn leg(&self, job: &str, _: CatchSignals) -> Result<()> {
         let job = serde_json::from_str(job).context("the job of a leg")?;
         leg::run(&job, &mut |event| super::process::tell(event))
     }
