@@ -17,7 +17,7 @@ pub use detail::{After, Detail, Evidence, KindMeasure, Outcomes, Probe, Second};
 pub use health::{Judged, judge};
 pub use mix::{Kind, Mix};
 
-use super::{PlanOption, Scale, Setting, Study, Task, Wishes};
+use super::{CatchSignals, PlanOption, Scale, Setting, Study, Task, Wishes};
 use crate::figure::{Effect, Figures, Parameters, Phases, Shape};
 use crate::record::Record;
 use crate::report::Table;

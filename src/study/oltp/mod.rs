@@ -11,7 +11,7 @@ mod work;
 pub use args::{Leg, Parameters};
 pub use work::Phase;
 
-use super::{PlanOption, Setting, Study, Task, Wishes};
+use super::{CatchSignals, PlanOption, Setting, Study, Task, Wishes};
 use crate::figure::{Effect, Figures, Parameters as Written, Phases, Shape};
 use crate::record::Record;
 use crate::report::Table;
