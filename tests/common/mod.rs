@@ -1,7 +1,7 @@
 //! Helpers for the tests of the program: a private home, ways to run the program, and records as JSON.
 #![allow(dead_code)] // each test file uses only some of these
 
-pub mod load;
+pub mod clients;
 pub mod oltp;
 pub mod sqld;
 pub mod token;

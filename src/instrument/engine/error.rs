@@ -66,7 +66,7 @@ pub enum EngineError {
         function: &'static str,
     },
     /// The library was compiled for one thread only.
-    #[error("{}: built without support for threads (SQLITE_THREADSAFE=0), which the suites need", .0.display())]
+    #[error("{}: built without support for threads (SQLITE_THREADSAFE=0), which the studies need", .0.display())]
     NotThreadSafe(PathBuf),
     /// The private copy of the library can't be made.
     #[error("{}: can't make a private copy below {}: {error}", path.display(), folder.display())]

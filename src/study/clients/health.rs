@@ -19,8 +19,8 @@ pub struct Judged {
 
 /// Judges a level by what was measured in it and by what was seen of the server afterwards. Without the
 /// latter, only what was seen while the clients were still connected is certain.
-pub fn judge(load: &Detail, after: Option<&After>) -> Judged {
-    let outcomes = &load.outcomes;
+pub fn judge(detail: &Detail, after: Option<&After>) -> Judged {
+    let outcomes = &detail.outcomes;
     let mut reasons = Vec::new();
     if outcomes.hung > 0 {
         reasons.push(format!("{} statements without a reply by the deadline", outcomes.hung));
@@ -33,9 +33,9 @@ pub fn judge(load: &Detail, after: Option<&After>) -> Judged {
         reasons.push(format!("{} statements took more than a second", outcomes.stalled));
     }
     // When few statements are due, a second without an answer is normal.
-    let silent = match load.due_per_second {
+    let silent = match detail.due_per_second {
         Some(rate) if rate < BUSY_SCHEDULE => 0,
-        _ => silent_seconds(&load.series),
+        _ => silent_seconds(&detail.series),
     };
     if silent > 0 {
         reasons.push(format!("{silent} s without an answer"));
@@ -57,7 +57,7 @@ pub fn judge(load: &Detail, after: Option<&After>) -> Judged {
     }
     let late = outcomes.stalled > 0 || silent > 0 || outcomes.abandoned > 0;
     let health = match () {
-        () if unanswered || (after.is_none() && load.evidence.is_some()) => Health::Wedged,
+        () if unanswered || (after.is_none() && detail.evidence.is_some()) => Health::Wedged,
         () if after.is_none() => Health::Unknown,
         () if outcomes.failed() > 0 || refused => Health::Collapsed,
         () if late => Health::Stalled,
@@ -82,7 +82,7 @@ mod tests {
         Second { at_ms, completed, ..Second::default() }
     }
 
-    fn load(outcomes: Outcomes, series: &[Second]) -> Detail {
+    fn detail(outcomes: Outcomes, series: &[Second]) -> Detail {
         Detail { outcomes, series: series.to_vec(), ..Detail::default() }
     }
 
@@ -102,7 +102,7 @@ mod tests {
         let busy = [second(1000, 50), second(1200, 0)];
         let silent = [second(1000, 50), second(2000, 0)];
         let health = |outcomes: &Outcomes, series: &[Second], after: Option<&After>| {
-            judge(&load(outcomes.clone(), series), after).health
+            judge(&detail(outcomes.clone(), series), after).health
         };
         assert_eq!(health(&fine, &busy, Some(&well)), Health::Clean);
         assert_eq!(health(&fine, &silent, Some(&well)), Health::Stalled);
@@ -113,11 +113,11 @@ mod tests {
         assert_eq!(health(&hung, &busy, Some(&dead)), Health::Wedged);
         assert_eq!(health(&fine, &busy, None), Health::Unknown);
         assert_eq!(health(&hung, &busy, None), Health::Unknown, "nobody has looked");
-        let seen = Detail { evidence: Some(Evidence::default()), ..load(hung.clone(), &busy) };
+        let seen = Detail { evidence: Some(Evidence::default()), ..detail(hung.clone(), &busy) };
         assert_eq!(judge(&seen, None).health, Health::Wedged);
-        let rare = Detail { due_per_second: Some(0.5), ..load(fine, &silent) };
+        let rare = Detail { due_per_second: Some(0.5), ..detail(fine, &silent) };
         assert_eq!(judge(&rare, Some(&well)).health, Health::Clean);
-        let reasons = judge(&load(hung, &[second(1001, 0)]), Some(&dead)).reasons.join("; ");
+        let reasons = judge(&detail(hung, &[second(1001, 0)]), Some(&dead)).reasons.join("; ");
         for piece in
             ["2 statements without a reply", "1 s without", "a single write fails", "100 % of a core"]
         {

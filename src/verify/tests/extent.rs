@@ -1,6 +1,6 @@
 //! Tests with records of less work than was published.
 
-use super::load::{load, published};
+use super::clients::{published, record_of};
 use super::reference;
 use crate::record::Record;
 use crate::verify::Verdict::{self, Missing, NotComparable, Reproduced};
@@ -14,7 +14,7 @@ fn report(record: &Record) -> Report {
 
 /// A sweep over these phases, with one parameter that differs from the published one.
 fn sweep(phases: &[&str], parameter: &str, value: Value) -> Record {
-    let mut record = load("sweep", phases, 1, |phase, _| published("sweep", phase));
+    let mut record = record_of("sweep", phases, 1, |phase, _| published("sweep", phase));
     record.parameters.insert(parameter.to_string(), value);
     record
 }
@@ -105,7 +105,7 @@ fn other_work_stays_other_work() {
 
 #[test]
 fn a_million_of_another_scale_is_no_million() {
-    let mut record = load("million", &["million"], 1, |phase, _| published("million", phase));
+    let mut record = record_of("million", &["million"], 1, |phase, _| published("million", phase));
     record.parameters.insert("scale".to_string(), json!("1/100"));
     let scaled = report(&record);
     assert_eq!(work(&scaled, "--scale"), (None, "published 1/1, here scaled down to 1/100".to_string()));

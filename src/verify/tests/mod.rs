@@ -1,10 +1,10 @@
 //! Tests of the judgement, on records that are made here.
 
 mod claims;
+mod clients;
 mod extent;
 mod figures;
 mod keys;
-mod load;
 mod references;
 
 use super::reference::{Reference, Text};

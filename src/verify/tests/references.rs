@@ -87,30 +87,30 @@ fn claims_and_parameters_that_the_study_does_not_have() {
 }
 
 #[test]
-fn parameters_of_the_load_studies() {
-    let with = |suite: &str, parameters: &str| {
+fn parameters_of_sweep_and_million() {
+    let with = |study: &str, parameters: &str| {
         let csv = CSV.lines().next().unwrap();
-        let phase = if suite == "sweep" { "clients-4" } else { "million" };
-        let toml = TOML.replace("serverless", suite).replace("protocol = 'hrana3'", parameters);
+        let phase = if study == "sweep" { "clients-4" } else { "million" };
+        let toml = TOML.replace("serverless", study).replace("protocol = 'hrana3'", parameters);
         loaded(&format!("{csv}\nsqld/{phase}/rate,x,1,/s\n"), &toml).map(|reference| reference.parameters)
     };
     let sweep = with("sweep", "clients = [4, 2], mix = 'point=60,insert=40'").unwrap();
     assert_eq!((&sweep["clients"], &sweep["seconds"]), (&json!([4, 2]), &json!(35)));
     assert_eq!(with("million", "statements = 5000").unwrap()["statements"], 5000);
-    for (suite, parameters, reason) in [
+    for (study, parameters, reason) in [
         ("sweep", "clients = []", "ref.toml: [parameters]: clients: expected numbers from 1 to "),
         ("sweep", "clients = [4, 4]", "ref.toml: [parameters]: clients: a number is there twice"),
         ("sweep", "mix = 'point=60'", "the shares add up to 60"),
         ("sweep", "statements = 5", "unknown field `statements`"),
         ("million", "statements = 5", "ref.toml: [parameters]: statements = 5: expected 100 to "),
     ] {
-        let error = with(suite, parameters).unwrap_err();
+        let error = with(study, parameters).unwrap_err();
         assert!(error.contains(reason), "{error}");
     }
 }
 
 #[test]
-fn the_load_studies_are_whole() {
+fn sweep_and_million_are_whole() {
     for (name, figures, claims) in [("sqlitend-sweep", 28, 7), ("sqlitend-million", 9, 7)] {
         let reference = reference(name);
         assert_eq!((reference.figures.len(), reference.about.claims.len()), (figures, claims));

@@ -133,10 +133,10 @@ fn conclude(
         after = probe::after(&stand.server, idle, stop);
     }
     let died = stand.server.usage().is_none();
-    let mut load: Detail = measure.detail().unwrap_or_default();
-    (load.database_bytes, load.wal_bytes) = (files.database_bytes, files.wal_bytes);
-    let unanswered = load.evidence.is_some();
-    let mut judged = judge(&load, after.as_ref().filter(|_| !died));
+    let mut detail: Detail = measure.detail().unwrap_or_default();
+    (detail.database_bytes, detail.wal_bytes) = (files.database_bytes, files.wal_bytes);
+    let unanswered = detail.evidence.is_some();
+    let mut judged = judge(&detail, after.as_ref().filter(|_| !died));
     if died {
         judged.health = Health::Collapsed;
         judged.reasons.insert(0, "the process of the server ended".to_string());
@@ -145,7 +145,7 @@ fn conclude(
         && let Some(after) = after.as_ref().filter(|_| !unanswered)
     {
         let times = [last_write_ms, begun.elapsed().as_millis() as u64];
-        load.evidence =
+        detail.evidence =
             Some(probe::evidence(&stand.server, times, after.write_probe.clone(), after.idle_cores));
     }
     let mut checked = Ok(());
@@ -163,9 +163,9 @@ fn conclude(
         judged.reasons.push("interrupted".to_string());
     }
     measure.health = Some(judged.health);
-    load.reasons = judged.reasons;
-    load.after = after;
-    measure.detail = Own::of(&load);
+    detail.reasons = judged.reasons;
+    detail.after = after;
+    measure.detail = Own::of(&detail);
     tell(&Event::Ended { phase: level.phase.clone(), measure: Box::new(measure), server: usage });
     checked.context("checking what was written")
 }

@@ -68,7 +68,7 @@ impl Live<'_> {
             return;
         }
         let rate = measure.rate().map_or(String::new(), |rate| format!("{rate:.0}/s, "));
-        let reasons = measure.detail::<Detail>().map(|load| load.reasons).unwrap_or_default();
+        let reasons = measure.detail::<Detail>().map(|detail| detail.reasons).unwrap_or_default();
         let why: String = reasons.iter().map(|reason| format!("; {reason}")).collect();
         let health = measure.health.unwrap_or_default();
         self.progress.stage(&format!("{}{} · {rate}{health}{why}", self.run, self.phase));

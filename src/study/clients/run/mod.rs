@@ -168,9 +168,9 @@ fn failure(outcome: &Outcome, told: &Told) -> Option<Failure> {
 
 /// Returns the fraction of a core that each client used, if the measure has it.
 fn client_cores(measure: &Measure) -> Option<f64> {
-    let load: Detail = measure.detail()?;
-    let cpu = load.client_cpu_ns? as f64 / measure.elapsed_ns?.max(1) as f64;
-    Some(cpu / f64::from(load.clients.max(1)))
+    let detail: Detail = measure.detail()?;
+    let cpu = detail.client_cpu_ns? as f64 / measure.elapsed_ns?.max(1) as f64;
+    Some(cpu / f64::from(detail.clients.max(1)))
 }
 
 /// Converts the usage of a server to resources.

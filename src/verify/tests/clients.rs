@@ -8,7 +8,7 @@ use crate::verify::claim::Claim;
 use crate::verify::comparison;
 
 /// A record of a study: a warm-up, then `runs` counted runs of these phases on the leg `sqld`.
-pub fn load(study: &str, phases: &[&str], runs: u32, of: impl Fn(&str, u32) -> Measure) -> Record {
+pub fn record_of(study: &str, phases: &[&str], runs: u32, of: impl Fn(&str, u32) -> Measure) -> Record {
     let mut leg = leg("sqld", runs, |_, _| 1.0);
     let sample = |phase: &str, run| Sample { run, measure: of(phase, run) };
     let phase = |name: &&str| Phase {
@@ -30,8 +30,8 @@ fn state(health: Health) -> Measure {
 
 /// What was published for a phase, on a machine that is twice as fast; a phase without a published figure is
 /// a collapse.
-pub fn published(suite: &str, phase: &str) -> Measure {
-    let figures = reference(&format!("sqlitend-{suite}")).figures;
+pub fn published(study: &str, phase: &str) -> Measure {
+    let figures = reference(&format!("sqlitend-{study}")).figures;
     let of = |metric: &str| {
         let wanted = key(&format!("sqld/{phase}/{metric}"));
         figures.iter().find(|figure| figure.key == wanted).map_or(0.0, |figure| figure.value)
@@ -69,22 +69,22 @@ fn judged(record: &Record, test: &str) -> (Verdict, String) {
 
 #[test]
 fn what_was_published_is_reproduced() {
-    for (suite, phases) in [
+    for (study, phases) in [
         (
             "sweep",
             &["clients-1", "clients-4", "clients-8", "clients-16", "clients-32", "clients-64"] as &[&str],
         ),
         ("million", &["million"]),
     ] {
-        let record = load(suite, phases, 2, |phase, _| published(suite, phase));
-        let report = comparison::judge(&reference(&format!("sqlitend-{suite}")), &record, false).unwrap();
+        let record = record_of(study, phases, 2, |phase, _| published(study, phase));
+        let report = comparison::judge(&reference(&format!("sqlitend-{study}")), &record, false).unwrap();
         assert!(report.work.iter().all(|check| check.same != Some(false)), "{:?}", report.work);
         for claim in &report.claims {
             assert_eq!(claim.verdict, Reproduced, "{claim:?}");
         }
         for figure in &report.figures {
             let expected = match figure.unit {
-                "/s" if suite == "sweep" => Reproduced,
+                "/s" if study == "sweep" => Reproduced,
                 _ => NotComparable,
             };
             assert_eq!(figure.verdict, expected, "{figure:?}");
@@ -98,7 +98,7 @@ fn a_wedge_is_no_rate() {
     let levels = ["clients-1", "clients-4", "clients-8", "clients-16"];
     // In the second counted run, the server stops answering writes at the last level, so that there is hardly
     // any rate.
-    let record = load("sweep", &levels, 2, |phase, run| match (phase, run) {
+    let record = record_of("sweep", &levels, 2, |phase, run| match (phase, run) {
         ("clients-16", 3) => {
             Measure { operations: Some(10), elapsed_ns: Some(35_000_000_000), ..state(Health::Wedged) }
         }
@@ -122,7 +122,7 @@ fn a_wedge_is_no_rate() {
 
 #[test]
 fn a_lone_figure_is_no_shape() {
-    let record = load("million", &["million"], 1, |phase, _| published("million", phase));
+    let record = record_of("million", &["million"], 1, |phase, _| published("million", phase));
     for (strict, verdict, piece) in
         [(false, NotComparable, "alone in its group"), (true, Differs, "absolute: 2.00")]
     {
@@ -142,7 +142,7 @@ fn a_percentile_that_could_move_is_not_judged() {
         }
         measure
     };
-    let record = load("sweep", &["clients-16", "clients-4"], 2, |phase, run| {
+    let record = record_of("sweep", &["clients-16", "clients-4"], 2, |phase, run| {
         if phase == "clients-16" { moved(phase, run) } else { published("sweep", phase) }
     });
     let reason = |text: &str| read(&record).spoilt(&key(text));
@@ -161,7 +161,7 @@ fn health_of_every_run() {
                  among = ['collapsed', 'wedged']";
     // The warm-up, which is not counted, comes first.
     let of = |states: [[Health; 3]; 2]| {
-        load("sweep", &["clients-32", "clients-64"], 2, |phase, run| {
+        record_of("sweep", &["clients-32", "clients-64"], 2, |phase, run| {
             state(states[usize::from(phase == "clients-64")][run as usize - 1])
         })
     };
@@ -187,17 +187,17 @@ fn health_of_every_run() {
 #[test]
 fn health_of_the_phases_that_there_are() {
     let claim = "kind = 'health'\nleg = 'sqld'\nphases = ['clients-32', 'clients-64']\namong = ['wedged']";
-    let record = load("sweep", &["clients-32"], 1, |_, _| state(Health::Wedged));
+    let record = record_of("sweep", &["clients-32"], 1, |_, _| state(Health::Wedged));
     let (verdict, reason) = judged(&record, claim);
     assert_eq!(verdict, Reproduced);
     assert!(reason.starts_with("in 1 of 1 runs: clients-32 wedged; claimed"), "{reason}");
-    let record = load("sweep", &["clients-16"], 1, |_, _| state(Health::Wedged));
+    let record = record_of("sweep", &["clients-16"], 1, |_, _| state(Health::Wedged));
     assert_eq!(
         judged(&record, claim),
         (Missing, "the record has no run of sqld with clients-32, clients-64".to_string())
     );
     // This measure says nothing about its server.
-    let record = load("sweep", &["clients-32"], 1, |_, _| Measure::default());
+    let record = record_of("sweep", &["clients-32"], 1, |_, _| Measure::default());
     assert_eq!(judged(&record, claim).0, NotComparable);
 }
 
@@ -205,7 +205,7 @@ const STEADY: &str = "kind = 'steady'\nleg = 'sqld'\nphase = 'million'\nat_least
 
 /// A million whose seconds each answer as many statements as `of` says.
 fn seconds(runs: u32, of: impl Fn(usize, u32) -> u64, count: usize) -> Record {
-    load("million", &["million"], runs, |_, run| Measure {
+    record_of("million", &["million"], runs, |_, run| Measure {
         slices: (0..count).map(|second| (of(second, run), 1_000_000_000)).collect(),
         ..Measure::default()
     })
@@ -239,7 +239,7 @@ fn tenths_are_of_time() {
         slices.push((100, 500_000_000));
         Measure { slices, ..Measure::default() }
     };
-    let (verdict, reason) = judged(&load("million", &["million"], 1, slices), STEADY);
+    let (verdict, reason) = judged(&record_of("million", &["million"], 1, slices), STEADY);
     assert_eq!(verdict, Differs);
     assert!(reason.contains("0.73 (too few"), "{reason}");
     for (record, piece) in [
@@ -263,7 +263,7 @@ fn busy_that_surfaces() {
         let errors = [("SQLITE_BUSY".to_string(), busy), ("hung".to_string(), 3)].into();
         Measure { errors, busy: Some(40), busy_surfaced: Some(busy), ..published("sweep", phase) }
     };
-    let record = load("sweep", &["clients-4", "clients-8"], 1, failing);
+    let record = record_of("sweep", &["clients-4", "clients-8"], 1, failing);
     let each = |figures: &str| judged(&record, &format!("kind = 'each'\nfigures = [{figures}]\nat_most = 0"));
     assert_eq!(each("'sqld/clients-4/busy-surfaced'").0, Reproduced);
     assert_eq!(each("'sqld/clients-4/busy-surfaced', 'sqld/clients-8/busy-surfaced'").0, Differs);

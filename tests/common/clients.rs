@@ -34,26 +34,26 @@ impl Place {
 
     /// Returns the arguments of `run sweep` or `run million` with this server and this record; the server is
     /// watched only briefly, unless `more` says otherwise.
-    pub fn words<'a>(&'a self, suite: &'a str, record: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    pub fn words<'a>(&'a self, study: &'a str, record: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         let sqld = self.sqld.to_str().unwrap();
-        let start = ["run", suite, "--sqld", sqld, "--dir", "data", "--record", record, "--quiet"];
+        let start = ["run", study, "--sqld", sqld, "--dir", "data", "--record", record, "--quiet"];
         let idle = if more.contains(&"--idle") { &[][..] } else { &["--idle", "0.5"] };
         [&start, &["--rows", "2000"][..], idle, more].concat()
     }
 
     /// Starts a measurement and lets it run.
-    pub fn start(&self, suite: &str, record: &str, more: &[&str]) -> Running {
-        self.home.start(&self.words(suite, record, more))
+    pub fn start(&self, study: &str, record: &str, more: &[&str]) -> Running {
+        self.home.start(&self.words(study, record, more))
     }
 
-    pub fn run(&self, suite: &str, record: &str, more: &[&str]) -> Done {
-        self.home.repro(&self.words(suite, record, more))
+    pub fn run(&self, study: &str, record: &str, more: &[&str]) -> Done {
+        self.home.repro(&self.words(study, record, more))
     }
 
     /// Measures to the end, asserts that nothing is left, and returns the record.
     #[track_caller]
-    pub fn measure(&self, suite: &str, record: &str, more: &[&str]) -> Value {
-        self.run(suite, record, more).exits(0);
+    pub fn measure(&self, study: &str, record: &str, more: &[&str]) -> Value {
+        self.run(study, record, more).exits(0);
         assert_nothing_is_left(&self.data());
         self.record(record)
     }

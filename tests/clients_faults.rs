@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::load::{
+use common::clients::{
     Place, assert_counts_agree, assert_everything_is_there, assert_nothing_runs, levels, number, only_level,
     outcome, pause, verdict,
 };

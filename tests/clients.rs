@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::load::{Place, histogram, levels, number, only_level, outcome, pause, verdict};
+use common::clients::{Place, histogram, levels, number, only_level, outcome, pause, verdict};
 use common::sqld::{assert_nothing_is_left, servers_in};
 use common::{Home, array, list, skip};
 use repro::instrument::cgroup::{Limits, MemoryGroup};
@@ -269,8 +269,8 @@ fn what_makes_no_sense_is_refused() {
         ("million", &["--clients", "121"], &["--clients"]),
     ];
     let sqld = place.sqld.to_str().unwrap();
-    for (suite, words, said) in cases {
-        let words = [&["run", suite, "--sqld", sqld, "--record", "a.json", "--quiet"], words].concat();
+    for (study, words, said) in cases {
+        let words = [&["run", study, "--sqld", sqld, "--record", "a.json", "--quiet"], words].concat();
         place.home.repro(&words).exits(2).says(said);
         assert!(!place.home.file("a.json").exists(), "{words:?}");
     }
