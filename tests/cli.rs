@@ -38,7 +38,7 @@ fn list_names_studies_references_and_engines() {
     let home = Home::new();
     home.repro(&["list"]).exits(0).prints(&[
         "studies\n  speedtest1 ",
-        "references\n  cx23  oltp: ",
+        "references\n  cx23                  oltp: ",
         "  sqlitend-sweep  sweep: ",
         "engines\n  speedtest1    SQLite 3.53.4 (2026-",
         "cc -O3 -DSQLITE_ENABLE_RTREE speedtest1.c sqlite3.c -lpthread -ldl -lm",

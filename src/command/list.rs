@@ -14,13 +14,13 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     for (place, reference) in references::all(args.folder.as_deref())? {
         lines.push(match reference {
             Ok(reference) => format!(
-                "  {place}  {}: {} figures, {} claims; {}",
+                "  {place:20}  {}: {} figures, {} claims; {}",
                 reference.about.study,
                 reference.figures.len(),
                 reference.about.claims.len(),
                 reference.about.title
             ),
-            Err(error) => format!("  {place}  can't be used: {error:#}"),
+            Err(error) => format!("  {place:20}  can't be used: {error:#}"),
         });
     }
     lines.push("engines".to_string());
