@@ -120,9 +120,9 @@ impl FromArgMatches for StudyRun {
 impl Subcommand for StudyRun {
     fn augment_subcommands(command: clap::Command) -> clap::Command {
         let add = |command: clap::Command, study: &&'static dyn Study| {
-            let about = study.shape().about;
-            let own = clap::Command::new(study.shape().name).about(about);
-            command.subcommand(OutputArgs::augment_args(study.options(own)))
+            let own = OutputArgs::augment_args(study.options(clap::Command::new(study.shape().name)));
+            // The docstring of a type of options would stand here otherwise.
+            command.subcommand(own.about(study.shape().about).long_about(None))
         };
         STUDIES.iter().fold(command.subcommand_required(true).arg_required_else_help(true), add)
     }

@@ -27,6 +27,11 @@ fn help_names_every_command_and_the_exit_codes() {
         "2 usage or bad input",
         "3 could not measure",
     ]);
+    home.repro(&["run", "oltp", "--help"]).exits(0).prints(&[
+        "a real workload through SQLite",
+        "--rows",
+        "--json",
+    ]);
     for command in ["verify", "import", "show", "cite", "capture", "compare", "list", "doctor"] {
         home.repro(&[command, "--help"]).exits(0).prints(&[&format!("Usage: repro {command}")]);
     }

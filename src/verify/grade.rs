@@ -177,7 +177,10 @@ impl<'a> Judged<'a> {
 
     fn answers(&self) -> Condition {
         let wrong = without(self.record.legs.iter(), |leg| !leg.answer.is_wrong());
-        let legs = || self.record.legs.iter().filter(|leg| self.figures.shape.has_rows() || runs_sql(leg));
+        let answers = |leg: &&Leg| self.figures.shape.has_rows() || runs_sql(leg);
+        // Where no leg is known to run SQL, the answers of all of them are asked for.
+        let any = self.record.legs.iter().any(|leg| answers(&leg));
+        let legs = || self.record.legs.iter().filter(move |leg| !any || answers(leg));
         let unchecked =
             without(legs(), |leg| !matches!(leg.answer, Answer::NotChecked { .. } | Answer::Unknown { .. }));
         let detail = legs().map(|leg| in_words(&leg.answer)).collect::<BTreeSet<_>>().into_iter();

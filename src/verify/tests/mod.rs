@@ -4,6 +4,7 @@ mod claims;
 mod clients;
 mod extent;
 mod figures;
+mod grade;
 mod keys;
 mod references;
 
