@@ -1,6 +1,7 @@
 //! The table of the verdicts of a reference.
 
 use super::table::{Table, Text, Tone, cells, left, ms, right};
+use crate::stats::ratio::shown;
 use crate::verify::verdict::{FigureJudgement, Report, Verdict};
 
 /// Returns the table of figures with their verdicts, with the work, the claims and a summary around it.
@@ -24,7 +25,7 @@ pub fn table(report: &Report) -> Table {
 }
 
 fn row(figure: &FigureJudgement) -> Vec<Text> {
-    let ratio = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
+    let ratio = |value: Option<f64>| value.map_or(String::new(), shown);
     let number = |value| number(value, figure.unit);
     let interval =
         figure.interval.map_or(String::new(), |(low, high)| format!("{}–{}", number(low), number(high)));
@@ -97,8 +98,11 @@ fn head(report: &Report) -> Vec<Text> {
             factor.rank_correlation.map_or(String::new(), |rank| format!(", rank correlation {rank:.2}"));
         let strict = if report.strict { ", strict" } else { "" };
         head.push(Text::from(format!(
-            "machine factor of {}: {:.2} over {} runs, tolerance {}×{rank}{strict}",
-            factor.group, factor.value, report.runs, report.tolerance
+            "machine factor of {}: {} over {} runs, tolerance {}×{rank}{strict}",
+            factor.group,
+            shown(factor.value),
+            report.runs,
+            report.tolerance
         )));
     }
     head

@@ -54,9 +54,24 @@ impl Ratio {
     }
 }
 
+/// Formats a factor with two decimals, or below 0.1 with two significant digits: `1.37`, `0.0042`, never the
+/// `0.00` of a factor that is not zero.
+pub fn shown(factor: f64) -> String {
+    let leading = -factor.abs().log10().floor();
+    let decimals =
+        if factor == 0.0 || !leading.is_finite() { 2 } else { (leading + 1.0).clamp(2.0, 12.0) as usize };
+    format!("{factor:.decimals$}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_factors_keep_two_digits() {
+        let all = [0.0, 1.0, 20.42, 0.5, 0.1, 0.0951, 0.00416, -0.002, f64::NAN].map(shown);
+        assert_eq!(all, ["0.00", "1.00", "20.42", "0.50", "0.10", "0.095", "0.0042", "-0.0020", "NaN"]);
+    }
 
     #[test]
     fn against_a_single_published_figure() {

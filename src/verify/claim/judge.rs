@@ -5,6 +5,7 @@ use super::check::rate;
 use super::server::{judge_health, judge_steady};
 use super::{Bounds, Claim, Key, Quantity, Test, count};
 use crate::figure::{self, FigureKey, Figures, Kind, Values};
+use crate::stats::ratio::shown;
 use crate::stats::{Ratio, median};
 
 /// A verdict and its reason.
@@ -65,8 +66,8 @@ impl Bounds {
 /// Formats a ratio with its interval, or with the remark that there is none.
 pub fn show(ratio: &Ratio) -> String {
     match ratio.interval {
-        Some(i) => format!("{:.2} [{:.2}, {:.2}]", ratio.value, i.low, i.high),
-        None => format!("{:.2} (too few runs for an interval)", ratio.value),
+        Some(i) => format!("{} [{}, {}]", shown(ratio.value), shown(i.low), shown(i.high)),
+        None => format!("{} (too few runs for an interval)", shown(ratio.value)),
     }
 }
 
