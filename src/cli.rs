@@ -9,10 +9,10 @@ use std::path::PathBuf;
 
 /// Measures SQLite with its own speedtest1, and checks published SQLite figures.
 ///
-/// Without a command it builds nothing and fetches nothing: the official tool, compiled from pinned
-/// sources as `cc -O3 -DSQLITE_ENABLE_RTREE`, is inside this program. It is run once to check its answers,
-/// once to warm up and five times to be counted; the table shows medians with 95 % intervals, and every
-/// sample goes into a record.
+/// Without a command, it measures the official tool, which was compiled from pinned sources with
+/// `cc -O3 -DSQLITE_ENABLE_RTREE` and is inside this program: nothing is built or fetched. The tool runs once
+/// to check its answers, once to warm up and five times for the figures. The table shows medians with 95 %
+/// intervals, and every sample goes into a record.
 #[derive(Parser)]
 #[command(name = "repro", version, args_conflicts_with_subcommands = true, after_help = Exit::IN_WORDS)]
 pub struct Cli {
@@ -28,35 +28,35 @@ pub struct Cli {
 #[derive(Subcommand)]
 #[allow(clippy::large_enum_variant)]
 pub enum Command {
-    /// Measure a study (without a command, the official tool is measured)
+    /// Measure a study; without a command, speedtest1 is measured
     #[command(subcommand)]
     Run(StudyRun),
-    /// Judge published figures and claims: measure what the reference names, or take a record
+    /// Judge published figures and claims by a new measurement or by an existing record
     Verify(VerifyArgs),
     /// Turn saved output of the official tool into records
     Import(ImportArgs),
     /// Print a record as a table, CSV or Markdown
     Show(ShowArgs),
-    /// Print the citation of a record, with the conditions that it meets and those that it does not
+    /// Print the citation of a record and the conditions of citation grade, met or open
     Cite(CiteArgs),
-    /// Measure under strict conditions and write record, figures and citation as a new reference
+    /// Measure under strict conditions and write the record, figures and citation as a new reference
     Capture(CaptureArgs),
     /// Compare two records, figure by figure
     Compare(CompareArgs),
     /// List studies, references and engines
     List(ListArgs),
-    /// Say what would spoil a measurement on this machine, and what to do about it
+    /// Show what could spoil a measurement on this machine and what to do about it
     Doctor(DoctorArgs),
-    /// Explain what a measurement may meet
+    /// Explain a topic, such as what a wedged server is
     Explain {
-        /// The topic; without one, all topics are listed
+        /// The topic to explain; without one, all topics are listed
         topic: Option<String>,
     },
     /// Print the man page
     Man,
     /// Print a completion script
     Completions {
-        /// The shell
+        /// The shell to complete for
         shell: clap_complete::Shell,
     },
     /// Print the JSON schema of records
@@ -197,7 +197,7 @@ pub struct OutputArgs {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Output")]
 pub struct RecordArgs {
-    /// Write the record to this file instead of the folder of records; of several, to files in a folder of that name
+    /// Write the record to this file, not to the records folder; several records go to a folder of this name
     #[arg(long, value_name = "FILE", conflicts_with = "no_record")]
     pub record: Option<PathBuf>,
 
@@ -210,7 +210,7 @@ pub struct RecordArgs {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Output")]
 pub struct WatchArgs {
-    /// Put the host's name into the record
+    /// Put the host name into the record
     #[arg(long)]
     pub host_name: bool,
 
@@ -223,7 +223,7 @@ pub struct WatchArgs {
 #[derive(Args, Clone, Copy, Default)]
 #[command(next_help_heading = "Output")]
 pub struct ForceArgs {
-    /// Overwrite files that exist
+    /// Overwrite existing files
     #[arg(long)]
     pub force: bool,
 }
@@ -258,7 +258,7 @@ impl Args for FormatArgs {
                 .long(format.name())
                 .value_name("FILE")
                 .value_parser(clap::value_parser!(PathBuf))
-                .help(format!("{} (- is standard output)", format.help()))
+                .help(format!("{} (- for standard output)", format.help()))
                 .help_heading("Output")
         };
         ForceArgs::augment_args(command.args(crate::export::FORMATS.iter().map(option)))
@@ -272,12 +272,12 @@ impl Args for FormatArgs {
 /// `repro verify`.
 #[derive(Args)]
 pub struct VerifyArgs {
-    /// References: names such as sqlitend-sweep (see `repro list`), or CSV files, each with a TOML file of the same
-    /// name beside it
+    /// References: names such as sqlitend-sweep (see `repro list`), or CSV files, each with a TOML file of
+    /// the same name beside it
     #[arg(required = true, value_name = "REFERENCE")]
     pub references: Vec<PathBuf>,
 
-    /// A further folder of references
+    /// An additional folder of references
     #[arg(long = "references", value_name = "DIR")]
     pub folder: Option<PathBuf>,
 
@@ -285,15 +285,15 @@ pub struct VerifyArgs {
     #[arg(long = "record", value_name = "FILE")]
     pub judged: Option<PathBuf>,
 
-    /// Judge absolute times too: for the same class of machine
+    /// Judge absolute values as well; meant for the same class of machine
     #[arg(long)]
     pub strict: bool,
 
-    /// Write the verdicts as JSON (- is standard output)
+    /// Write the verdicts as JSON (- for standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write the verdicts as Markdown (- is standard output)
+    /// Write the verdicts as Markdown (- for standard output)
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
 
@@ -313,7 +313,7 @@ pub struct VerifyArgs {
 /// `repro import`.
 #[derive(Args)]
 pub struct ImportArgs {
-    /// The saved output (- is standard input)
+    /// The saved output (- for standard input)
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
@@ -342,11 +342,11 @@ pub struct CiteArgs {
     /// The record
     pub record: PathBuf,
 
-    /// Who measured, for the BibTeX entry [default: this program]
+    /// The author of the measurement, for the BibTeX entry [default: this program]
     #[arg(long, value_name = "NAME")]
     pub author: Option<String>,
 
-    /// Where the record can be found, for the BibTeX entry
+    /// The address where the record is published, for the BibTeX entry
     #[arg(long)]
     pub url: Option<String>,
 }
@@ -354,10 +354,10 @@ pub struct CiteArgs {
 /// `repro capture`.
 #[derive(Args)]
 pub struct CaptureArgs {
-    /// Name of the baseline: NAME.json, NAME.csv and NAME.toml are written
+    /// The name of the baseline: NAME.json, NAME.csv and NAME.toml are written
     pub name: String,
 
-    /// Folder to write them to
+    /// The folder to write the files to
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
 
@@ -389,7 +389,7 @@ pub struct CompareArgs {
     #[arg(value_name = "B")]
     pub base: PathBuf,
 
-    /// Exit with 1 when TOTAL of A is slower by more than this, and its whole interval is
+    /// Exit with status 1 if the whole 95 % interval of a total shows that A is slower by more than this
     #[arg(long, value_name = "PERCENT", value_parser = parse::percent)]
     pub fail_over: Option<f64>,
 }
@@ -397,7 +397,7 @@ pub struct CompareArgs {
 /// `repro list`.
 #[derive(Args)]
 pub struct ListArgs {
-    /// A further folder of references
+    /// An additional folder of references
     #[arg(long = "references", value_name = "DIR")]
     pub folder: Option<PathBuf>,
 }
@@ -405,7 +405,7 @@ pub struct ListArgs {
 /// `repro doctor`.
 #[derive(Args)]
 pub struct DoctorArgs {
-    /// Where SQLite would put temporary files
+    /// The folder for temporary files to examine [default: where SQLite puts them]
     #[arg(long, value_name = "DIR")]
     pub temp_dir: Option<PathBuf>,
 }
@@ -422,13 +422,13 @@ pub struct LegArgs {
 /// `repro launch`.
 #[derive(Args)]
 pub struct LaunchArgs {
-    /// Process whose end ends the program
+    /// The process whose end also ends the program
     #[arg(long)]
     pub parent: u32,
-    /// The only CPU for it
+    /// The only CPU that the program may use
     #[arg(long)]
     pub cpu: Option<usize>,
-    /// Files that take it into a control group
+    /// The files that move the program into a control group
     #[arg(long = "group")]
     pub groups: Vec<PathBuf>,
     /// The program and its arguments

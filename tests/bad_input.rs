@@ -81,11 +81,11 @@ fn options_of_the_tool_that_destroy() {
     refused(&home, &["--", "--script", name], &["`--script` after `--` is refused: it overwrites the file"]);
     refused(&home, &["--", "--output", name], &["`--output` after `--` is refused: it overwrites a file"]);
     refused(&home, &["--", "--key", "secret"], &["`--key` after `--` is refused"]);
-    refused(&home, &["--", "--heap", "1"], &["`--heap` after `--` takes 2 value(s)"]);
+    refused(&home, &["--", "--heap", "1"], &["`--heap` after `--` needs 2 value(s)"]);
     refused(
         &home,
         &["--", "--size", "5"],
-        &["`--size` after `--`: if it is an option of repro put it before `--`"],
+        &["`--size` is not accepted after `--`: put an option of repro before `--`"],
     );
     refused(&home, &["precious.db"], &["unexpected argument 'precious.db' found"]);
     assert_eq!(fs::read(&precious).unwrap(), b"mine");
@@ -125,7 +125,7 @@ fn outputs_that_exist_are_left_alone() {
     let home = Home::new();
     for option in ["--record", "--csv", "--json", "--markdown"] {
         let path = home.write("out", "mine");
-        refused(&home, &["--size", "1", "--runs", "1", option, "out"], &["out: exists already", "--force"]);
+        refused(&home, &["--size", "1", "--runs", "1", option, "out"], &["out: already exists", "--force"]);
         assert_eq!(fs::read(&path).unwrap(), b"mine");
     }
     for option in ["--record", "--csv", "--json", "--markdown"] {
@@ -218,7 +218,7 @@ fn folders_without_permission() {
     // If the home itself can't be written to, that is also reported before anything runs.
     let Some(done) = as_nobody(&home, &["--size", "1"]) else { return };
     if is_root() {
-        done.exits(2).says(&["can't make this folder: Permission denied"]);
+        done.exits(2).says(&["can't create this folder: Permission denied"]);
     }
 }
 
@@ -347,8 +347,8 @@ fn figures_that_make_no_sense() {
     );
     bad_reference("key,step,value\n", TOML, &["ref.csv: line 1: no column `unit`"]);
     bad_reference("", TOML, &["ref.csv: line 1: no column `key`"]);
-    bad_reference("key,step,value,unit\n", TOML, &["ref.csv: no figure in it"]);
-    bad_reference(second("main/100,again,1,s"), TOML, &["ref.csv: line 4: main/100 is there twice"]);
+    bad_reference("key,step,value,unit\n", TOML, &["ref.csv: expected at least one figure"]);
+    bad_reference(second("main/100,again,1,s"), TOML, &["ref.csv: line 4: main/100 appears twice"]);
     bad_reference(second("main/110,x,NaN,s"), TOML, &["ref.csv: line 4: `NaN` is not a time"]);
     bad_reference(second("main/110,x,-1,s"), TOML, &["ref.csv: line 4: `-1` is not a time"]);
     bad_reference(second("main/110,x,,s"), TOML, &["ref.csv: line 4: `` is not a time"]);
@@ -369,18 +369,16 @@ fn files_that_are_no_reference() {
     refused(
         &home,
         &["verify", "ref.csv"],
-        &["ref.csv: its citation and claims belong beside it: ref.toml: can't be read: No such file"],
+        &[
+            "ref.csv: its citation and claims must be in a file beside it: ref.toml: can't be read: No such file",
+        ],
     );
-    refused(
-        &home,
-        &["verify", "ref.toml"],
-        &["ref.toml: a reference is a file NAME.csv with NAME.toml beside it"],
-    );
+    refused(&home, &["verify", "ref.toml"], &["ref.toml: expected a file NAME.csv with NAME.toml beside it"]);
     refused(&home, &["verify", "none.csv"], &["none.csv: can't be read: No such file"]);
     fs::create_dir(home.file("folder.csv")).unwrap();
     refused(&home, &["verify", "folder.csv"], &["folder.csv: can't be read: Is a directory"]);
     let utf16: Vec<u8> = [0xfeff].into_iter().chain(CSV.encode_utf16()).flat_map(u16::to_le_bytes).collect();
-    bad_reference(&utf16, TOML, &["ref.csv: UTF-16; save it as UTF-8"]);
+    bad_reference(&utf16, TOML, &["ref.csv: is UTF-16; save it as UTF-8"]);
     bad_reference(b"key,step,value,unit\nmain/100,\xff,1,s\n", TOML, &["ref.csv: not UTF-8 (byte 29)"]);
     fs::File::create(home.file("large.csv")).unwrap().set_len(100 * 1024 * 1024).unwrap();
     refused(&home, &["verify", "large.csv"], &["large.csv: larger than 4194304 bytes"]);
@@ -413,7 +411,7 @@ fn citations_and_claims_that_make_no_sense() {
     bad_reference(
         CSV,
         TOML.replace("'speedtest1'", "'tpc-c'"),
-        &["ref.toml: study `tpc-c` is not one that this program has"],
+        &["ref.toml: this program has no study `tpc-c`"],
     );
     bad_reference(
         CSV,
@@ -426,7 +424,7 @@ fn citations_and_claims_that_make_no_sense() {
     bad_reference(
         CSV,
         claim(&format!("{ratio}at_least = -1.0")),
-        &["claim `c`: bounds of a ratio are above 0"],
+        &["claim `c`: bounds of a ratio must be above 0"],
     );
     bad_reference(
         CSV,
@@ -441,13 +439,13 @@ fn citations_and_claims_that_make_no_sense() {
     bad_reference(
         CSV,
         claim(&format!("{ratio}at_least = 1.0\nat_mots = 2.0")),
-        &["ref.toml: claim `c`: unknown member `at_mots`"],
+        &["ref.toml: claim `c`: unknown key `at_mots`"],
     );
     let twice = "kind = 'value'\nquantity = 'errors'\nequals = 0\n";
     bad_reference(
         CSV,
         claim(&format!("{twice}[[claim]]\nid = 'c'\ntext = 'y'\n{twice}")),
-        &["ref.toml: claim `c` is there twice"],
+        &["ref.toml: claim `c` appears twice"],
     );
 }
 
@@ -476,17 +474,17 @@ fn files_that_are_no_record() {
     fs::create_dir(home.file("folder.json")).unwrap();
     fs::File::create(home.file("large.json")).unwrap().set_len(100 * 1024 * 1024).unwrap();
     for (name, reason) in [
-        ("newer.json", "written by a newer repro (schema 999); this one reads schema 2: update repro"),
-        ("older.json", "written by an older repro (schema 1); this one reads schema 2: measure again, or "),
-        ("tpc-c.json", "study `tpc-c` is not one that this program has"),
+        ("newer.json", "written by a newer repro (schema 999); this one reads schema 2; update repro"),
+        ("older.json", "written by an older repro (schema 1); this one reads schema 2; measure again, or "),
+        ("tpc-c.json", "this program has no study `tpc-c`"),
         ("detail.json", "not a valid record: detail of run 1: unknown field `colour`"),
         ("stranger.json", "not a valid record: unknown field `colour`"),
         ("edited.json", "run 2 of leg `native`: TOTAL is 1000000 ms, but its rows add up to "),
         ("cut.json", "run 1 of leg `native`: TOTAL is "),
-        ("text.json", "not a record of repro: "),
-        ("empty.json", "not a record of repro: "),
-        ("list.json", "not a record of repro: "),
-        ("half.json", "not a record of repro: EOF"),
+        ("text.json", "not a record written by repro: "),
+        ("empty.json", "not a record written by repro: "),
+        ("list.json", "not a record written by repro: "),
+        ("half.json", "not a record written by repro: EOF"),
         ("folder.json", "can't be read: Is a directory"),
         ("large.json", "larger than 67108864 bytes"),
         ("none.json", "can't be read: No such file"),
@@ -509,11 +507,15 @@ fn files_that_are_no_record() {
 fn captures_that_can_not_be() {
     let home = Home::new();
     for name in ["../x", "a b", ".x", ""] {
-        refused(&home, &["capture", name, "--size", "1"], &[&format!("`{name}`: a name is made of letters")]);
+        refused(
+            &home,
+            &["capture", name, "--size", "1"],
+            &[&format!("`{name}`: expected a name of letters")],
+        );
     }
     refused(&home, &["capture", "x", "--dir", "none", "--size", "1"], &["none: no such folder"]);
     home.write("x.toml", "mine");
-    refused(&home, &["capture", "x", "--size", "1"], &["x.toml: exists already"]);
+    refused(&home, &["capture", "x", "--size", "1"], &["x.toml: already exists"]);
     assert_eq!(list(&home.work()), [home.file("x.toml")]);
     assert_eq!(fs::read(home.file("x.toml")).unwrap(), b"mine");
 }

@@ -269,7 +269,7 @@ fn killed_it_takes_clients_and_server_along() {
     assert_nothing_runs(&place.home, Duration::from_secs(2));
     assert_eq!(servers_in(&place.data()), Vec::<i32>::new());
     let record = load(&place.home.file("a.json"));
-    assert_eq!(why(&record, "partial"), "under way, or ended by force");
+    assert_eq!(why(&record, "partial"), "not finished: still running, or killed");
     let levels = levels(&record);
     let [(name, measure)] = levels[..] else { panic!("{} levels", levels.len()) };
     assert_everything_is_there(name, measure);

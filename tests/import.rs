@@ -358,11 +358,11 @@ fn records_go_where_they_are_sent() {
     fs::create_dir(home.file("records")).unwrap();
     let second = home.write("records/2.json", "mine");
     let done = import(&["--record", "records"]).exits(2);
-    let done = done.says(&["records/2.json: exists already", "--force"]);
+    let done = done.says(&["records/2.json: already exists", "--force"]);
     assert_eq!(done.out, "");
     assert_eq!(list(&home.file("records")), std::slice::from_ref(&second));
     assert_eq!(fs::read_to_string(&second).unwrap(), "mine");
-    import(&["--record", "taken"]).exits(2).says(&["taken: can't make this folder"]);
+    import(&["--record", "taken"]).exits(2).says(&["taken: can't create this folder"]);
 
     import(&["--record", "records", "--force"]).exits(0);
     assert_eq!(keys(&load(&second)), ["orm/100", "orm/110"]);
@@ -375,7 +375,7 @@ fn no_file_is_overwritten_without_force() {
     let saved = fixtures().join("star-app.txt");
     let mine = home.write("r.json", "mine");
     let arguments = ["import", saved.to_str().unwrap(), "--record", "r.json", "--force"];
-    home.repro(&arguments[..4]).exits(2).says(&["r.json: exists already", "--force"]);
+    home.repro(&arguments[..4]).exits(2).says(&["r.json: already exists", "--force"]);
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
     home.repro(&arguments).exits(0);
     assert_runs_are_whole(&load(&mine), 8);
@@ -407,7 +407,10 @@ fn a_file_of_any_size_and_shape_ends_soon() {
     import(many.as_bytes(), "line 2001: more than 2000 rows in one run");
     let saved = fs::read(fixtures().join("star-app.txt")).unwrap();
     import(&saved.repeat(1_001), "line 11001: more than 1000 runs in one file; split it");
-    import(&vec![b'\n'; 64 * MIB + 1], "large.txt: larger than 67108864 bytes; cut out the runs");
+    import(
+        &vec![b'\n'; 64 * MIB + 1],
+        "large.txt: larger than 67108864 bytes; save only the runs to a smaller file",
+    );
 }
 
 /// Outputs that others published, and what each leads to: a record with this TOTAL, a partial one, or a

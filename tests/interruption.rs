@@ -106,13 +106,13 @@ fn killed_at_any_moment() {
         home.assert_no_tool_is_left();
 
         let record = load(&file);
-        assert_eq!(why(&record, "partial"), "under way, or ended by force", "after {delay:?}");
+        assert_eq!(why(&record, "partial"), "not finished: still running, or killed", "after {delay:?}");
         assert_eq!(record.get("finished"), None);
         let found = runs(&record).len();
         assert!((seen..=seen + 1).contains(&found), "{found} runs after {delay:?}, {seen} a moment before");
         assert!(runs(&record).iter().all(|run| run.get("rejected").is_none()));
         assert_runs_are_whole(&record, ROWS);
-        home.repro(&["show", &name]).exits(0).prints(&["PARTIAL: under way, or ended by force"]);
+        home.repro(&["show", &name]).exits(0).prints(&["PARTIAL: not finished: still running, or killed"]);
 
         // A kill during a save leaves the half-written file beside the record; the next save of that name
         // replaces it.

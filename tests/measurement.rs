@@ -252,7 +252,9 @@ fn a_testset_that_fails_leaves_a_partial_record() {
         "measured, and whole: partial: exit status 1",
         "no counted run with a TOTAL: there is no figure to cite",
     ]);
-    home.repro(&["compare", "b.json", "b.json"]).exits(2).says(&["a record holds no run that counts"]);
+    home.repro(&["compare", "b.json", "b.json"])
+        .exits(2)
+        .says(&["one of the records has no run that counts"]);
 }
 
 #[test]
@@ -329,7 +331,7 @@ fn records_of_other_work_are_not_compared() {
     home.repro(&["--size", "2", "--runs", "1", "-q", "--record", "two.json"]).exits(0);
     home.repro(&["compare", "one.json", "two.json"])
         .exits(2)
-        .says(&["one.json and two.json: the records are not of the same work: --size 1 and 2"]);
+        .says(&["one.json and two.json: the records did not measure the same work: --size 1 and 2"]);
     home.measure("main.json", &["--runs", "1", "--testset", "main"]);
     home.repro(&["compare", "one.json", "main.json"]).exits(2).says(&["--testset mix1 and main"]);
 }
@@ -370,7 +372,7 @@ fn a_captured_baseline_is_a_reference() {
         .exits(0)
         .prints(&["out/base.csv  speedtest1: 84 figures, 2 claims"]);
     let before = fs::read(home.file("out/base.json")).unwrap();
-    home.repro(&options).exits(2).says(&["out/base.json: exists already", "--force"]);
+    home.repro(&options).exits(2).says(&["out/base.json: already exists", "--force"]);
     assert_eq!(fs::read(home.file("out/base.json")).unwrap(), before);
     home.repro(&[&options[..], &["--force"]].concat()).exits(0);
     assert_ne!(fs::read(home.file("out/base.json")).unwrap(), before);

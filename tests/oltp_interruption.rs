@@ -220,7 +220,7 @@ fn killed_in_each_phase(folder: &Path, options: &[&str]) {
         assert_no_process_is_left(folder);
         killed.push(pid);
         let record = load(&home.file(&record));
-        assert_eq!(why(&record, "partial"), "under way, or ended by force", "{phase}");
+        assert_eq!(why(&record, "partial"), "not finished: still running, or killed", "{phase}");
         assert_eq!(record.get("finished"), None);
         home.repro(&["show", &format!("{phase}.json")]).exits(0).prints(&["PARTIAL"]);
         assert_eq!(list(&home.temporary()), Vec::<PathBuf>::new());

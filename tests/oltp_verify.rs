@@ -224,7 +224,7 @@ fn references_with_nonsense_are_refused() {
         ("in-ram//rate,bulk insert,8,/s,inserts,", ["line 2", "in-ram//rate"]),
         ("in-ram/bulk-insert/time,bulk insert,8,/s,inserts,", ["line 2", "a time is in"]),
         ("in-ram/bulk-insert/operations,bulk insert,8,ms,inserts,", ["line 2", "a count is in 1"]),
-        ("in-ram/bulk-insert/ratio,bulk insert,8,x,inserts,", ["line 2", "no leg that ratios are taken to"]),
+        ("in-ram/bulk-insert/ratio,bulk insert,8,x,inserts,", ["line 2", "no baseline leg"]),
         ("in-ram/total/rate,bulk insert,8,/s,inserts,", ["line 2", "no rate"]),
         ("in-ram/bulk-insert/memory,bulk insert,8,MB,inserts,", ["line 2", "in-ram/total/memory"]),
         ("main/100,bulk insert,8,ms,inserts,", ["line 2", "LEG/PHASE/METRIC"]),

@@ -365,7 +365,7 @@ fn killed_it_takes_the_server_along() {
     program.signal(Signal::SIGKILL);
     assert_eq!(program.end(SOON).code, None);
     wait_until("the server is gone", SOON, || servers_in(&place.data()).is_empty().then_some(()));
-    assert_eq!(why(&load(&place.home.file("a.json")), "partial"), "under way, or ended by force");
+    assert_eq!(why(&load(&place.home.file("a.json")), "partial"), "not finished: still running, or killed");
     assert_eq!(list(&place.data()).len(), 1);
     let precious = place.data().join("notes.txt");
     fs::write(&precious, "mine").unwrap();

@@ -23,7 +23,10 @@ const RUNS: u32 = 10;
 pub fn run(args: &CaptureArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if args.name.is_empty() || args.name.starts_with('.') || !args.name.chars().all(fits) {
-        bail!("`{}`: a name is made of letters, digits, - and _ (the folder is --dir)", args.name);
+        bail!(
+            "`{}`: expected a name of letters, digits, `-`, `_` and `.` that does not begin with `.`; --dir names the folder",
+            args.name
+        );
     }
     let file = |ending: &str| -> PathBuf { args.dir.join(format!("{}.{ending}", args.name)) };
     let (json, csv, toml) = (file("json"), file("csv"), file("toml"));

@@ -13,7 +13,7 @@ pub fn run(topic: Option<&str>) -> Result<Exit> {
         None => output::print(&format!("{names}\n"))?,
         Some(topic) => match all().find(|(name, _)| *name == topic) {
             Some((_, text)) => output::print(text)?,
-            None => bail!("`{topic}`: nothing is explained under this name; what is: {names}"),
+            None => bail!("`{topic}`: no such topic; the topics are: {names}"),
         },
     }
     Ok(Exit::Fine)

@@ -21,7 +21,7 @@ pub fn run(args: &ImportArgs) -> Result<Exit> {
         if args.file.as_os_str() == "-" { "standard input".into() } else { args.file.display().to_string() };
     let bytes = read(&args.file).with_context(|| format!("{name}: can't be read"))?;
     if bytes.len() as u64 > LARGEST {
-        bail!("{name}: larger than {LARGEST} bytes; cut out the runs");
+        bail!("{name}: larger than {LARGEST} bytes; save only the runs to a smaller file");
     }
     let (study, records) = imported(&name, &bytes)?;
     let targets = targets(args, &records)?;
@@ -42,7 +42,7 @@ fn imported(name: &str, bytes: &[u8]) -> Result<(&'static dyn Study, Vec<Record>
             return Ok((*study, records?));
         }
     }
-    bail!("{name}: no study has an output that could be read")
+    bail!("{name}: no study can read this output")
 }
 
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
@@ -74,7 +74,7 @@ fn target(args: &ImportArgs, index: usize, of: usize, record: &Record) -> Result
         Some(path) if of == 1 => Target::at(path, args.force.force),
         Some(folder) => {
             std::fs::create_dir_all(folder)
-                .with_context(|| format!("{}: can't make this folder", folder.display()))?;
+                .with_context(|| format!("{}: can't create this folder", folder.display()))?;
             Target::at(&folder.join(format!("{}.json", index + 1)), args.force.force)
         }
         None => {

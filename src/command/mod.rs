@@ -51,7 +51,8 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
 
 /// Runs one leg of a study in this process.
 fn leg(args: &LegArgs) -> Result<Exit> {
-    let study = registry::named(&args.study).ok_or_else(|| anyhow!("no study `{}`", args.study))?;
+    let study = registry::named(&args.study)
+        .ok_or_else(|| anyhow!("no study is called `{}`; see `repro list`", args.study))?;
     let result = study.leg(&args.job, interrupt_flag);
     result.map_err(|error| Failure::in_error(&error)).context("leg")?;
     Ok(Exit::Fine)

@@ -24,15 +24,15 @@ fn claims_stdout(path: &Path) -> bool {
 pub fn check(paths: &[Option<&Path>], force: ForceArgs) -> Result<()> {
     let paths: Vec<&Path> = paths.iter().flatten().copied().collect();
     if paths.iter().filter(|path| claims_stdout(path)).count() > 1 {
-        bail!("only one output can go to standard output (-)");
+        bail!("only one output can go to standard output (-); name a file for each of the others");
     }
     let files: Vec<&Path> = paths.into_iter().filter(|path| !claims_stdout(path)).collect();
     for (index, path) in files.iter().enumerate() {
         if files[..index].contains(path) {
-            bail!("{}: two outputs would go to this file; name another for one of them", path.display());
+            bail!("{}: two outputs would go to this file; name another file for one of them", path.display());
         }
         if path.exists() && !force.force {
-            bail!("{}: exists already; name another file, or give --force to overwrite it", path.display());
+            bail!("{}: already exists; name another file, or give --force to overwrite it", path.display());
         }
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !folder.is_dir() || nix::unistd::access(folder, nix::unistd::AccessFlags::W_OK).is_err() {
@@ -53,7 +53,7 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
     match claims_stdout(path) {
         true => print(text),
         false => store::write_whole(path, text.as_bytes())
-            .with_context(|| format!("{}: can't write", path.display())),
+            .with_context(|| format!("{}: can't be written", path.display())),
     }
 }
 
@@ -111,7 +111,7 @@ pub fn says_if_few(study: &dyn Study, task: &dyn Task, quiet: bool) {
     let (runs, needed) = (task.record().plan.runs, study.runs_needed());
     if runs < needed && !quiet {
         let runs = if runs == 1 { "1 run gives".to_string() } else { format!("{runs} runs give") };
-        eprintln!("{runs} no interval from run to run; {needed} are needed");
+        eprintln!("{runs} no interval over the runs; at least {needed} runs are needed");
     }
 }
 
@@ -127,7 +127,7 @@ pub fn destination(record: &RecordArgs, force: ForceArgs) -> Result<Destination>
     Ok(match (&record.record, record.no_record) {
         (Some(path), _) if claims_stdout(path) => {
             bail!(
-                "--record -: a record is a file that grows while it runs; for standard output there is --json -"
+                "--record -: the record is a file that grows during the measurement; use --json - for standard output"
             )
         }
         (Some(path), _) => Destination::File { path: path.clone(), force: force.force },

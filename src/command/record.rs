@@ -13,7 +13,7 @@ pub fn load(path: &Path) -> Result<(&'static dyn Study, Record)> {
     let record = store::load(path)?;
     let fault = |reason: String| anyhow!("{}: {reason}", path.display());
     let study = registry::named(&record.study)
-        .ok_or_else(|| fault(format!("study `{}` is not one that this program has", record.study)))?;
+        .ok_or_else(|| fault(format!("this program has no study `{}`; see `repro list`", record.study)))?;
     study.check(&record).map_err(|reason| fault(format!("not a valid record: {reason}")))?;
     Ok((study, record))
 }

@@ -26,8 +26,8 @@ pub fn load(named: &Path, folder: Option<&Path>) -> Result<Reference> {
     match INSIDE.iter().find(|(own, ..)| *own == name) {
         Some(inside) => parse(&text(inside)),
         None => bail!(
-            "{name}: no such reference; there are {}, files NAME.csv with NAME.toml beside them, and what --references \
-             adds",
+            "{name}: no such reference; expected one of {}, a file NAME.csv with NAME.toml beside it, or a name in \
+             the folder of --references",
             INSIDE.iter().map(|(own, ..)| *own).collect::<Vec<_>>().join(", ")
         ),
     }
@@ -81,6 +81,6 @@ mod tests {
     #[test]
     fn a_name_that_nobody_has() {
         let error = load(Path::new("tpc-c"), None).err().unwrap().to_string();
-        assert!(error.contains("tpc-c: no such reference; there are cx23, "), "{error}");
+        assert!(error.contains("tpc-c: no such reference; expected one of cx23, "), "{error}");
     }
 }

@@ -62,8 +62,9 @@ fn subject(
     setting: &Setting,
 ) -> Result<Subject> {
     let reference = references::load(named, args.folder.as_deref())?;
-    let study = registry::named(&reference.about.study)
-        .ok_or_else(|| anyhow!("{}: no study `{}`", reference.name, reference.about.study))?;
+    let study = registry::named(&reference.about.study).ok_or_else(|| {
+        anyhow!("{}: no study is called `{}`; see `repro list`", reference.name, reference.about.study)
+    })?;
     if !measures {
         return Ok(Subject { reference, study, task: None });
     }

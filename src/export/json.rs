@@ -13,7 +13,7 @@ impl Format for Json {
     }
 
     fn help(&self) -> &'static str {
-        "Write everything as JSON"
+        "Write the whole record as JSON"
     }
 
     fn write(&self, export: &Export) -> Result<String> {

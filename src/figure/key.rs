@@ -156,18 +156,24 @@ impl FigureKey {
         let Some(leg) = &self.leg else {
             return match shape.has_rows() {
                 true => Ok(()),
-                false => Err(format!("`{self}`: a figure of {} is LEG/PHASE/METRIC", shape.name)),
+                false => Err(format!("`{self}`: a figure of {} has the form LEG/PHASE/METRIC", shape.name)),
             };
         };
         if shape.has_rows() {
-            return Err(format!("`{self}`: a figure of {} is TESTSET/NUMBER or TOTAL", shape.name));
+            return Err(format!(
+                "`{self}`: a figure of {} has the form TESTSET/NUMBER or is TOTAL",
+                shape.name
+            ));
         }
         if !shape.legs.contains(&leg.as_str()) {
-            return Err(format!("`{self}`: leg `{leg}` is none of {}", shape.legs.join(", ")));
+            return Err(format!("`{self}`: unknown leg `{leg}`; expected one of {}", shape.legs.join(", ")));
         }
         if !self.is_sum() && !shape.knows_phase(&self.phase) {
             let known = shape.phases_in_words();
-            return Err(format!("`{self}`: phase `{}` is none of {known}, {WHOLE}", self.phase));
+            return Err(format!(
+                "`{self}`: unknown phase `{}`; expected one of {known}, {WHOLE}",
+                self.phase
+            ));
         }
         self.check_metric(leg, shape).map_err(|reason| format!("`{self}`: {reason}"))
     }
@@ -175,17 +181,19 @@ impl FigureKey {
     fn check_metric(&self, leg: &str, shape: &Shape) -> Result<(), String> {
         let (whole, metric) = (self.is_sum(), self.metric);
         match self.kind() {
-            Kind::Memory if !whole => Err(format!("memory is that of a whole leg: {leg}/{WHOLE}/memory")),
+            Kind::Memory if !whole => {
+                Err(format!("memory is known only of a whole leg; use {leg}/{WHOLE}/memory"))
+            }
             Kind::Rate | Kind::Latency if whole => {
                 Err(format!("`{WHOLE}` has a time, a ratio, counts and memory, but no {metric}"))
             }
             Kind::Time | Kind::Ratio | Kind::Count if whole && shape.whole().is_none() => {
-                Err(format!("the phases of {} make no whole; `{WHOLE}` has only memory", shape.name))
+                Err(format!("the phases of {} have no sum; `{WHOLE}` has only memory", shape.name))
             }
             Kind::Ratio => match shape.baseline {
-                None => Err(format!("{} has no leg that ratios are taken to", shape.name)),
+                None => Err(format!("{} has no baseline leg, and so no ratios", shape.name)),
                 Some(baseline) if baseline == leg => {
-                    Err(format!("ratios are taken to `{leg}`; name another leg"))
+                    Err(format!("`{leg}` is the baseline of all ratios; name another leg"))
                 }
                 Some(_) => Ok(()),
             },
@@ -218,7 +226,7 @@ impl std::str::FromStr for FigureKey {
                 let known = Metric::ALL.iter().find(|(_, name)| name == metric);
                 let (metric, _) = known.ok_or_else(|| {
                     let all: Vec<&str> = Metric::ALL.iter().map(|(_, name)| *name).collect();
-                    format!("`{text}`: metric `{metric}` is none of {}", all.join(", "))
+                    format!("`{text}`: unknown metric `{metric}`; expected one of {}", all.join(", "))
                 })?;
                 Ok(FigureKey::new(leg, phase, *metric))
             }

@@ -262,7 +262,7 @@ impl<'a> Figures<'a> {
         let unanswered = || {
             let quantile = quantile(key.metric)?;
             let moved = |m: &Measure| m.latency.as_ref().is_some_and(|l| l.at_least.contains(&quantile));
-            hits(&moved).map(|n| format!("{phase}: statements without an answer could move it {n}"))
+            hits(&moved).map(|n| format!("{phase}: statements without an answer could change it {n}"))
         };
         wedged.or_else(cut).or_else(unanswered)
     }

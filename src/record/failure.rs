@@ -52,14 +52,16 @@ impl Cause {
     /// Returns the words for the cause, or an empty string where the message says everything.
     fn words(&self) -> String {
         match self {
-            Cause::UnderWay => "under way, or ended by force".to_string(),
+            Cause::UnderWay => "not finished: still running, or killed".to_string(),
             Cause::Interrupted => "interrupted".to_string(),
             Cause::Deadline => "stopped at the deadline".to_string(),
             Cause::Signal(signal) => format!("killed by signal {signal}"),
             Cause::ExitStatus(status) => format!("exit status {status}"),
             Cause::NoTotal => "ended without TOTAL".to_string(),
             Cause::CutShort => "cut short".to_string(),
-            Cause::OutOfMemory => "the memory limit left too little for the process itself".to_string(),
+            Cause::OutOfMemory => {
+                "the memory limit left too little memory for the process itself".to_string()
+            }
             Cause::ClockStepped
             | Cause::UnsoundOutput
             | Cause::WrongAnswer

@@ -23,7 +23,7 @@ impl<'de> Deserialize<'de> for Schema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match u64::deserialize(deserializer)? {
             SCHEMA => Ok(Schema),
-            other => Err(serde::de::Error::custom(format!("schema {other}, where {SCHEMA} is read"))),
+            other => Err(serde::de::Error::custom(format!("schema {other}, expected {SCHEMA}"))),
         }
     }
 }
@@ -58,13 +58,13 @@ pub fn read(text: &str) -> Result<Record, String> {
         schema: u64,
     }
     let versioned: Versioned =
-        serde_json::from_str(text).map_err(|error| format!("not a record of repro: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("not a record written by repro: {error}"))?;
     match versioned.schema {
         newer if newer > SCHEMA => Err(format!(
-            "written by a newer repro (schema {newer}); this one reads schema {SCHEMA}: update repro"
+            "written by a newer repro (schema {newer}); this one reads schema {SCHEMA}; update repro"
         )),
         older if older < SCHEMA => Err(format!(
-            "written by an older repro (schema {older}); this one reads schema {SCHEMA}: measure again, or read it \
+            "written by an older repro (schema {older}); this one reads schema {SCHEMA}; measure again, or read it \
              with the version that wrote it"
         )),
         _ => {

@@ -149,7 +149,7 @@ impl Leg {
         Leg {
             name: name.into(),
             engine,
-            answer: Answer::NotChecked { reason: "nothing has ended".to_string() },
+            answer: Answer::NotChecked { reason: "no run has ended".to_string() },
             runs: Vec::new(),
             phases: Vec::new(),
             settings: BTreeMap::new(),

@@ -137,15 +137,15 @@ impl fmt::Display for Flag {
                 write!(f, "clocks disagree: {}", rows.iter().map(row).collect::<Vec<_>>().join("; "))
             }
             Flag::AnswersDiffer { found } => {
-                write!(f, "answers differ from the first run's: verification hash {found}")
+                write!(f, "answers differ from those of the answer check: verification hash {found}")
             }
             Flag::StandardError { line } => write!(f, "wrote to standard error: {line}"),
             Flag::UnpaddedTimes => {
-                f.write_str("times were printed without zero padding; TOTAL confirms the reading")
+                f.write_str("times were printed without zero padding; TOTAL confirms how they were read")
             }
             Flag::MissingRows { version, rows } => write!(
                 f,
-                "the tool of version {version} has rows that are missing here, removed or never run: {}",
+                "rows of version {version} of the tool are missing here (removed, or never run): {}",
                 rows.join(", ")
             ),
             Flag::EndedEarly { phases, failure } => {
@@ -153,7 +153,7 @@ impl fmt::Display for Flag {
             }
             Flag::BusyClients { phase, cores } => write!(
                 f,
-                "{phase}: each client used {:.0} % of a core, so that the clients may limit the rate",
+                "{phase}: each client used {:.0} % of a core, so the clients may limit the rate",
                 cores * 100.0
             ),
         }

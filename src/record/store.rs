@@ -55,7 +55,7 @@ impl Target {
     /// Fails when the folder can't be created or written to.
     pub fn in_folder(folder: &Path, study: &str, started: Timestamp) -> Result<Target> {
         fs::create_dir_all(folder)
-            .with_context(|| format!("{}: can't make the folder of records", folder.display()))?;
+            .with_context(|| format!("{}: can't create the records folder", folder.display()))?;
         let time = started.strftime("%Y%m%dT%H%M%SZ");
         for attempt in 1.. {
             let suffix = if attempt == 1 { String::new() } else { format!("-{attempt}") };
@@ -82,7 +82,7 @@ impl Target {
             Ok(_) => Ok(Target { path: path.to_path_buf(), made }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 bail!(
-                    "{}: exists already; name another file, or give --force to overwrite it",
+                    "{}: already exists; name another file, or give --force to overwrite it",
                     path.display()
                 )
             }
@@ -155,11 +155,12 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String> {
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).with_context(|| format!("{name}: can't be read"))?;
     if bytes.len() as u64 > limit {
-        bail!("{name}: larger than {limit} bytes, too large for what it should be");
+        bail!("{name}: larger than {limit} bytes, which is too large for a file of this kind");
     }
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        bail!("{name}: UTF-16; save it as UTF-8");
+        bail!("{name}: is UTF-16; save it as UTF-8");
     }
-    String::from_utf8(bytes)
-        .map_err(|error| anyhow::anyhow!("{name}: not UTF-8 (byte {})", error.utf8_error().valid_up_to()))
+    String::from_utf8(bytes).map_err(|error| {
+        anyhow::anyhow!("{name}: not UTF-8 (byte {}); save it as UTF-8", error.utf8_error().valid_up_to())
+    })
 }

@@ -102,7 +102,7 @@ fn answer(answer: &Answer) -> String {
     match answer {
         Answer::Right { found } => format!("answers right ({found})"),
         Answer::Wrong { found, expected } => format!("ANSWERS WRONG ({found}, expected {expected})"),
-        Answer::Unknown { found } => format!("answers not known for this work ({found})"),
+        Answer::Unknown { found } => format!("right answers not known for this work (found {found})"),
         Answer::NotChecked { reason } => format!("answers not checked: {reason}"),
     }
 }

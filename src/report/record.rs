@@ -39,8 +39,8 @@ fn notes(figures: Figures) -> Vec<Text> {
 fn memory(leg: &Leg) -> Option<String> {
     let memory = leg.memory.as_ref()?;
     let mb = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
-    let peak = memory.peak_bytes.map_or(String::new(), |peak| format!(", at most {} used", mb(peak)));
-    Some(format!("{}: {} of memory by {}{peak}", leg.name, mb(memory.limit_bytes), memory.mechanism))
+    let peak = memory.peak_bytes.map_or(String::new(), |peak| format!(", peak use {}", mb(peak)));
+    Some(format!("{}: memory limited to {} by {}{peak}", leg.name, mb(memory.limit_bytes), memory.mechanism))
 }
 
 fn of_run(of: &str, run: &Run) -> Vec<Text> {
@@ -124,7 +124,7 @@ fn wholes<'a>(figures: Figures, leg: &'a Leg) -> (&'static str, Vec<(&'a Run, f6
 
 /// Returns what else happened during an outlying run.
 fn likely_cause(run: &Run) -> String {
-    let Some(noise) = &run.noise else { return "nothing is known of the machine then".to_string() };
+    let Some(noise) = &run.noise else { return "what else the machine did is not known".to_string() };
     let wall = noise.wall_ms.unwrap_or(0).max(1) as f64;
     let mut causes = Vec::new();
     if let Some(steal) = noise.steal_ms.filter(|steal| *steal as f64 > 0.01 * wall) {
@@ -143,7 +143,7 @@ fn likely_cause(run: &Run) -> String {
         causes.push("it was the first run".to_string());
     }
     if causes.is_empty() {
-        "no cause was seen".to_string()
+        "no cause is known".to_string()
     } else {
         format!("likely because {}", causes.join(", "))
     }

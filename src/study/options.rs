@@ -9,19 +9,19 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Plan")]
 pub struct PlanArgs {
-    /// Counted runs [default: 5; capture: 10]
+    /// The number of runs that count [default: 5; capture: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
 
-    /// Runs before them that are not counted [default: 1]
+    /// The number of warm-up runs, which come first and do not count [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
     pub warmup: Option<u32>,
 
-    /// Go on until the 95 % interval of TOTAL is within ± this much of it, such as 1%
+    /// Continue until the 95 % interval of TOTAL is within ± this percentage, such as 1%
     #[arg(long, value_name = "PERCENT", value_parser = super::parse::percent)]
     pub until_ci: Option<f64>,
 
-    /// The most counted runs with --until-ci [default: 30]
+    /// The largest number of counted runs with --until-ci [default: 30]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_runs: Option<u32>,
 
@@ -29,11 +29,11 @@ pub struct PlanArgs {
     #[arg(long, value_name = "CPU")]
     pub pin: Option<usize>,
 
-    /// Pause before each run [default: none]
+    /// Pause this long before each run [default: no pause]
     #[arg(long, value_name = "SECONDS", value_parser = super::parse::seconds)]
     pub cooldown: Option<f64>,
 
-    /// End a run that takes longer than this [default: 600 s at sizes up to 100, and 6 s more for each further unit]
+    /// Stop a run that takes longer than this [default: 600 s, plus 6 s for each unit of --size above 100]
     #[arg(long, value_name = "SECONDS", value_parser = super::parse::positive_seconds)]
     pub deadline: Option<f64>,
 
@@ -46,19 +46,19 @@ pub struct PlanArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Server")]
 pub struct ServerArgs {
-    /// The sqld to start [default: SQLD, PATH, vendor/; fetched when there is none]
+    /// The sqld to start [default: the one in SQLD, PATH or vendor/; fetched if none]
     #[arg(long, value_name = "FILE")]
     pub sqld: Option<PathBuf>,
 
-    /// A further argument for it, such as --sqld-arg=--checkpoint-interval-s=86400
+    /// An additional argument for sqld, such as --sqld-arg=--checkpoint-interval-s=86400
     #[arg(long, value_name = "ARGUMENT", allow_hyphen_values = true)]
     pub sqld_arg: Vec<String>,
 
-    /// Where the databases are made [default: where SQLite puts temporary files]
+    /// The folder for the databases [default: where SQLite puts temporary files]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 
-    /// Keep the databases
+    /// Keep the databases afterwards
     #[arg(long)]
     pub keep: bool,
 }
@@ -70,19 +70,19 @@ pub struct Wishes {
     #[command(flatten)]
     pub plan: PlanArgs,
 
-    /// Where databases are made: SQLite's temporary files, and those of a study
+    /// The folder for databases and for SQLite's temporary files
     #[arg(long, value_name = "DIR", help_heading = "Plan")]
     pub temp_dir: Option<PathBuf>,
 
-    /// The sqld of a study that needs a server [default: SQLD, PATH, vendor/; fetched when there is none]
+    /// The sqld of a study that needs a server [default: the one in SQLD, PATH or vendor/; fetched if none]
     #[arg(long, value_name = "FILE", help_heading = "Plan")]
     pub sqld: Option<PathBuf>,
 
-    /// Shrink a study: its rows, its operations, or the length of its phases
+    /// Shrink the study: its rows, its operations or the length of its phases
     #[arg(long, value_name = "1/N", help_heading = "Plan")]
     pub scale: Option<Scale>,
 
-    /// Compile and run the other builds that a claim is about (about a minute)
+    /// Also compile and run the other builds that claims are about (takes about a minute)
     #[arg(long, help_heading = "Plan")]
     pub build_variants: bool,
 }
@@ -154,7 +154,10 @@ impl Wishes {
             None => Ok(()),
             Some(stranger) => {
                 let takes: Vec<String> = takes.iter().map(PlanOption::to_string).collect();
-                Err(format!("{stranger} has no meaning for {study}, which takes {}", takes.join(", ")))
+                Err(format!(
+                    "{stranger} does not apply to {study}: leave it out; {study} takes {}",
+                    takes.join(", ")
+                ))
             }
         }
     }
@@ -170,7 +173,7 @@ mod tests {
         assert_eq!(wishes.check("a", &[PlanOption::Runs, PlanOption::Scale]), Ok(()));
         assert_eq!(
             wishes.check("a", &[PlanOption::Runs, PlanOption::Pin]),
-            Err("--scale has no meaning for a, which takes --runs, --pin".to_string())
+            Err("--scale does not apply to a: leave it out; a takes --runs, --pin".to_string())
         );
         assert_eq!(Wishes::default().check("a", &[]), Ok(()));
     }

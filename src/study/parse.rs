@@ -32,12 +32,12 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         return number
             .checked_mul(factor)
             .filter(|&n| n <= 1 << 50)
-            .ok_or_else(|| "at most 1 PiB".to_string());
+            .ok_or_else(|| "expected at most 1 PiB".to_string());
     }
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let number: f64 = digits.parse().ok().filter(|_| plain).ok_or_else(fault)?;
     let total = number * factor as f64;
-    if total <= (1_u64 << 50) as f64 { Ok(total as u64) } else { Err("at most 1 PiB".to_string()) }
+    if total <= (1_u64 << 50) as f64 { Ok(total as u64) } else { Err("expected at most 1 PiB".to_string()) }
 }
 
 /// Parses a percentage such as `1%` or `1` and returns it as a fraction.
@@ -58,7 +58,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
 pub fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.0..=1e7).contains(&value) => Ok(value),
-        _ => Err("expected seconds, 0 or more".to_string()),
+        _ => Err("expected a number of seconds, 0 or more".to_string()),
     }
 }
 
@@ -69,7 +69,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 pub fn positive_seconds(text: &str) -> Result<f64, String> {
     match seconds(text) {
         Ok(value) if value > 0.0 => Ok(value),
-        _ => Err("expected seconds, more than 0".to_string()),
+        _ => Err("expected a number of seconds, more than 0".to_string()),
     }
 }
 

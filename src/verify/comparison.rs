@@ -68,7 +68,9 @@ impl<'a> Measured<'a> {
         let (unit, coarse) = (key.kind().unit(), value <= error);
         match (coarse, unit, self.values.as_ref().map_or(0.0, Values::error)) {
             (true, "ms", _) => format!("published at or below the clock's resolution of {error} ms"),
-            (true, ..) => format!("published as {value} {unit}, which is no more than its last digit"),
+            (true, ..) => {
+                format!("published as {value} {unit}, which is not more than one unit of its last digit")
+            }
             (false, _, own) if own > 0.0 => format!("below the clock's resolution of {own:.0} ms"),
             (false, ..) => format!("0 {unit} here"),
         }
@@ -149,7 +151,7 @@ impl Context<'_> {
             };
         };
         if *name != figure.step {
-            return not_comparable(&format!("another step: the record calls {} `{name}`", figure.key));
+            return not_comparable(&format!("another row: the record calls {} `{name}`", figure.key));
         }
         if let Some(reason) = &measured.spoilt {
             return not_comparable(reason);
@@ -157,17 +159,17 @@ impl Context<'_> {
         match (figure.key.kind(), measured.ratio) {
             (Kind::Count, _) => match self.extent.why_resized(&figure.key) {
                 Some(reason) => not_comparable(&reason),
-                None => not_comparable("a count of its run; the claims judge it"),
+                None => not_comparable("a count belongs to its run; only claims judge it"),
             },
-            (Kind::Memory, _) => not_comparable("memory of its run; the claims judge it"),
+            (Kind::Memory, _) => not_comparable("memory use belongs to its run; only claims judge it"),
             (Kind::Latency, _) if !self.strict => {
-                not_comparable("a latency is of its machine; --strict judges it")
+                not_comparable("a latency belongs to its machine; only --strict judges it")
             }
             (_, None) => not_comparable(&measured.why_no_ratio()),
             (Kind::Ratio, Some(ratio)) => self.shape(&ratio, "the published ratio"),
-            (_, Some(_)) if !self.strict && self.is_alone(measured) => {
-                not_comparable("alone in its group, of which it is the machine factor; --strict judges it")
-            }
+            (_, Some(_)) if !self.strict && self.is_alone(measured) => not_comparable(
+                "alone in its group, so it is the machine factor itself; only --strict judges it",
+            ),
             (_, Some(ratio)) if self.is_alone(measured) => self.absolute(&ratio),
             (_, Some(ratio)) => match relative.map(|relative| self.shape(&relative, "the machine factor")) {
                 Some(shape) if !self.strict || shape.0 != Verdict::Reproduced => shape,
@@ -192,14 +194,14 @@ impl Context<'_> {
             Verdict::NotComparable => {
                 format!("undecided: {} crosses the tolerance of {factor}×", show(found))
             }
-            _ => format!("{} of {of}; tolerance {factor}×", show(found)),
+            _ => format!("{} times {of}; tolerance {factor}×", show(found)),
         };
         (verdict, reason)
     }
 
     fn absolute(&self, found: &Ratio) -> (Verdict, String) {
         let strict = self.reference.about.tolerance.strict;
-        let reason = format!("absolute: {} of the published value; tolerance {strict}×", show(found));
+        let reason = format!("absolute: {} times the published value; tolerance {strict}×", show(found));
         (Verdict::within(found, 1.0 / strict, strict), reason)
     }
 

@@ -64,7 +64,7 @@ impl<'a> Extent<'a> {
         if key.metric != Metric::Operations {
             return None;
         }
-        self.resized.as_ref().map(|how| format!("{how}: another number of operations"))
+        self.resized.as_ref().map(|how| format!("{how}: a different number of operations"))
     }
 
     /// Returns why a figure at this scale can't be compared with the published one: its phase, or one of

@@ -145,8 +145,8 @@ impl<'a> Judged<'a> {
         let met = open.is_empty() && self.sql_legs().next().is_some();
         let of = if open.is_empty() { "every leg".to_string() } else { open.join(", ") };
         let detail = match met {
-            true => "each leg names version and source id of its SQLite".to_string(),
-            false => format!("the SQLite of {of} is not known by its source id"),
+            true => "each leg names the version and source id of its SQLite".to_string(),
+            false => format!("the source id of the SQLite of {of} is not known"),
         };
         Some(condition(Requirement::KnownEngines, Some(met), detail))
     }
@@ -236,7 +236,7 @@ impl<'a> Judged<'a> {
         };
         let widest = keys.into_iter().filter_map(width).max_by(|(_, a), (_, b)| a.total_cmp(b));
         let (met, detail) = match widest {
-            None => (false, "there is no figure".to_string()),
+            None => (false, "the record has no figure".to_string()),
             Some((key, width)) if width.is_infinite() => {
                 (false, format!("{key}: too few runs for an interval"))
             }
@@ -279,7 +279,9 @@ impl<'a> Judged<'a> {
         let met = numbers.is_empty() && stepped == 0;
         let detail = match (met, stepped) {
             (true, _) => "wall clock and monotonic clock agree on every row".to_string(),
-            (false, 0) => format!("clocks disagree by more than 5 ms on a row of run {}", numbers.join(", ")),
+            (false, 0) => {
+                format!("the clocks disagree by more than 5 ms on a row of run {}", numbers.join(", "))
+            }
             (false, n) => format!("the wall clock was stepped in {n} runs"),
         };
         Some(condition(Requirement::SaneClock, Some(met), detail))

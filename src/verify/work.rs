@@ -39,7 +39,7 @@ impl WorkCheck {
         let detail = match found {
             Some(found) if found == published => found.clone(),
             Some(found) => format!("published {published}, here {found}"),
-            None => format!("published {published}, not known of this record"),
+            None => format!("published {published}, not known for this record"),
         };
         WorkCheck { what: what.to_string(), same: found.map(|found| found == published), detail }
     }
@@ -52,7 +52,7 @@ fn version(published: Option<&String>, record: &Record) -> WorkCheck {
     let Some(published) = published else {
         let mut here: Vec<&str> = versions.flatten().map(String::as_str).collect();
         here.dedup();
-        let here = if here.is_empty() { "not known of this record".to_string() } else { here.join(", ") };
+        let here = if here.is_empty() { "not known for this record".to_string() } else { here.join(", ") };
         return WorkCheck {
             what: what.to_string(),
             same: None,
@@ -68,7 +68,7 @@ fn version(published: Option<&String>, record: &Record) -> WorkCheck {
 fn source_id(published: &str, found: Option<&str>) -> WorkCheck {
     let what = "source id".to_string();
     match found {
-        None => WorkCheck { what, same: None, detail: "not known of this record".to_string() },
+        None => WorkCheck { what, same: None, detail: "not known for this record".to_string() },
         Some(found) => {
             let same = found.starts_with(published) || published.starts_with(found);
             let detail =
@@ -101,7 +101,7 @@ fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
         let same = (!unknown && !remarked).then_some(there == here);
         let detail = match same {
             Some(true) => spelt(here),
-            None if unknown => format!("published {}, not known of this record", spelt(there)),
+            None if unknown => format!("published {}, not known for this record", spelt(there)),
             _ if effect == Effect::Scale => {
                 format!("published {}, here scaled down to {}", spelt(there), spelt(here))
             }
@@ -121,7 +121,7 @@ fn answer(published: Option<&str>, leg: &Leg, several: bool) -> WorkCheck {
         }
         (Answer::Right { found }, _) | (Answer::Unknown { found }, Some(_)) => (Some(true), found.clone()),
         (Answer::Unknown { found }, None) => {
-            (None, format!("{found}; the right one is not known for this work"))
+            (None, format!("{found}; the right answer is not known for this work"))
         }
         (Answer::NotChecked { reason }, _) => (None, format!("not checked: {reason}")),
     };

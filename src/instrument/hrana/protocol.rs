@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// Version 2, JSON
+    /// Version 2 of Hrana, JSON
     Hrana2,
-    /// Version 3, JSON: what the published client speaks
+    /// Version 3 of Hrana, JSON, as the published client uses
     #[default]
     Hrana3,
-    /// Version 3, Protocol Buffers
+    /// Version 3 of Hrana, Protocol Buffers
     #[value(name = "hrana3-protobuf")]
     #[serde(rename = "hrana3-protobuf")]
     Hrana3Protobuf,

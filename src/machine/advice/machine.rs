@@ -25,7 +25,9 @@ fn governor(cpu: &Cpu) -> Finding {
     match cpu.governor.as_deref() {
         Some("performance") => Finding::ok("the frequency governor is performance"),
         Some(other) => Finding::warning(
-            format!("the frequency governor is {other}: the first steps run while the CPU still speeds up"),
+            format!(
+                "the frequency governor is {other}: the first rows run while the CPU is still speeding up"
+            ),
             "sudo cpupower frequency-set -g performance",
         ),
         None => Finding::note(
@@ -52,9 +54,9 @@ fn boost(cpu: &Cpu) -> Option<Finding> {
 
 fn smt(cpu: &Cpu) -> Option<Finding> {
     if !cpu.smt? {
-        return Some(Finding::ok("no SMT is seen"));
+        return Some(Finding::ok("no SMT was found"));
     }
-    let what = "SMT is on: work on the other thread of a core slows this one down";
+    let what = "SMT is on: work on one thread of a core slows down the other";
     Some(Finding::note(what, "echo off | sudo tee /sys/devices/system/cpu/smt/control"))
 }
 
@@ -63,7 +65,8 @@ fn allowed(cpu: &Cpu) -> Option<Finding> {
     if allowed >= ENOUGH_CPUS {
         return Some(Finding::ok(format!("{allowed} of {} CPUs may be used", cpu.logical_cpus)));
     }
-    let what = format!("only {allowed} CPU may be used: the tool shares it with its observer");
+    let what =
+        format!("only {allowed} CPU may be used: the tool shares it with the process that observes it");
     Some(Finding::warning(
         what,
         "Allow at least 2 CPUs (taskset, docker --cpuset-cpus, the size of the virtual machine)",
@@ -72,10 +75,9 @@ fn allowed(cpu: &Cpu) -> Option<Finding> {
 
 fn limit(cpu: &Cpu) -> Option<Finding> {
     let limit = cpu.cgroup_cpu_limit?;
-    let what = format!(
-        "the control group may use {limit:.2} CPUs: beyond that it stands still until the next period"
-    );
-    let advice = "Run outside of the limited group (docker --cpus, Kubernetes limits, systemd CPUQuota), or \
+    let what =
+        format!("the control group may use {limit:.2} CPUs: beyond that, it has to wait for the next period");
+    let advice = "Run outside the limited group (docker --cpus, Kubernetes limits, systemd CPUQuota), or \
                   raise the limit";
     let enough = limit >= f64::from(ENOUGH_CPUS);
     Some(if enough { Finding::note(what, advice) } else { Finding::warning(what, advice) })
@@ -84,15 +86,15 @@ fn limit(cpu: &Cpu) -> Option<Finding> {
 fn virtualisation(host: &Host) -> Option<Finding> {
     let seen = host.virtualisation.as_deref()?;
     if seen == NONE_SEEN {
-        return Some(Finding::ok("no hypervisor or container seen"));
+        return Some(Finding::ok("no hypervisor or container was found"));
     }
     if !seen.contains("virtual machine") {
         let advice = "Check its limits, and that the temporary directory is a volume";
         return Some(Finding::note(format!("this is a {seen}"), advice));
     }
     let advice =
-        "Watch the steal time of each run, repeat at another hour, and prefer dedicated CPUs or bare metal";
-    Some(Finding::note(format!("this is a {seen}: neighbours may take time and cache"), advice))
+        "Watch the steal time of each run, repeat at another time, and prefer dedicated CPUs or bare metal";
+    Some(Finding::note(format!("this is a {seen}: neighbours may take CPU time and cache"), advice))
 }
 
 fn clock(host: &Host) -> Option<Finding> {
@@ -106,13 +108,13 @@ fn clock(host: &Host) -> Option<Finding> {
     let fast = matches!(source, "kvm-clock" | "hyperv_clocksource_tsc_page");
     Some(if fast {
         Finding::note(
-            format!("{what}: it is the hypervisor's"),
+            format!("{what}, which the hypervisor provides"),
             "Boot with clocksource=tsc if the host keeps it stable",
         )
     } else {
         Finding::warning(
             format!("{what}: each reading of the time is a slow system call"),
-            "See in `dmesg | grep -i tsc` why the kernel gave up tsc; boot with \
+            "Run `dmesg | grep -i tsc` to see why the kernel gave up tsc; boot with \
              clocksource=tsc if it is stable",
         )
     })

@@ -37,7 +37,10 @@ fn check_load(load: Load, cpus: u32) -> Finding {
     if load.one <= LOAD_PER_CPU * f64::from(cpus) {
         return Finding::ok(what);
     }
-    Finding::warning(what, "See in `top` what runs, end it, and wait two minutes for the average to fall")
+    Finding::warning(
+        what,
+        "Run `top` to see what is running, stop it, and wait two minutes for the average to fall",
+    )
 }
 
 fn check_pressure(resource: &str, pressure: Pressure) -> Finding {
@@ -45,7 +48,7 @@ fn check_pressure(resource: &str, pressure: Pressure) -> Finding {
     if pressure.avg10 <= PRESSURE_PERCENT {
         return Finding::ok(what);
     }
-    Finding::warning(what, "See in `top` and `iotop` what runs, and end it or wait for it")
+    Finding::warning(what, "Run `top` and `iotop` to see what is running, and stop it or wait for it")
 }
 
 fn steal(now: &Snapshot) -> Option<Finding> {
@@ -57,7 +60,7 @@ fn steal(now: &Snapshot) -> Option<Finding> {
         return Some(Finding::ok("no steal time since boot"));
     }
     let what = format!("the hypervisor took {:.2} % of the CPU time since boot", 100.0 * steal / all);
-    let advice = "Move to a machine with dedicated CPUs, or repeat at a quieter hour";
+    let advice = "Move to a machine with dedicated CPUs, or repeat at a quieter time";
     Some(if steal / all > STEAL_SHARE { Finding::warning(what, advice) } else { Finding::note(what, advice) })
 }
 
@@ -69,7 +72,7 @@ fn throttling(now: &Snapshot) -> Option<Finding> {
     let what = format!("CPUs were slowed down by heat {events} times since boot");
     Some(Finding::warning(
         what,
-        "Improve the cooling, switch boost off, and pause between runs (connect a laptop to its charger)",
+        "Improve the cooling, switch off boost, and pause between runs (--cooldown); plug a laptop in",
     ))
 }
 
@@ -80,16 +83,16 @@ fn memory(host: &Host, now: &Snapshot) -> Option<Finding> {
     if usable >= MEMORY_BYTES {
         return Some(Finding::ok(what));
     }
-    Some(Finding::warning(what, "End other programs, or raise the limit of the control group"))
+    Some(Finding::warning(what, "Close other programs, or raise the limit of the control group"))
 }
 
 fn swap(now: &Snapshot) -> Option<Finding> {
     let used = now.swap_used_bytes?;
     if used <= SWAP_BYTES {
-        return Some(Finding::ok("no swap in use to speak of"));
+        return Some(Finding::ok("little or no swap is in use"));
     }
     let what = format!("{} MiB of swap are in use", used >> 20);
-    Some(Finding::note(what, "If memory suffices: sudo swapoff -a && sudo swapon -a"))
+    Some(Finding::note(what, "If enough memory is free: sudo swapoff -a && sudo swapon -a"))
 }
 
 #[cfg(test)]

@@ -28,9 +28,11 @@ const CHOOSE: &str = "Set SQLITE_TMPDIR to a directory on a local disk";
 
 pub(super) fn examine(directory: &Path) -> Vec<Finding> {
     if !is_usable(directory) {
-        let what =
-            format!("{} can't take temporary files: SQLite goes elsewhere, or fails", directory.display());
-        return vec![Finding::warning(what, "Set SQLITE_TMPDIR to a directory that you may write to")];
+        let what = format!(
+            "{} can't hold temporary files: SQLite uses another directory, or fails",
+            directory.display()
+        );
+        return vec![Finding::warning(what, "Set SQLITE_TMPDIR to a directory that you can write to")];
     }
     let checks = [
         filesystem_of(directory).map(|filesystem| kind(directory, &filesystem)),
@@ -43,12 +45,12 @@ fn kind(directory: &Path, filesystem: &Filesystem) -> Finding {
     let kind = filesystem.kind.as_str();
     let what = format!("temporary files go to {}, on {kind}", directory.display());
     if matches!(kind, "tmpfs" | "ramfs") {
-        Finding::note(format!("{what}: the figures are those of memory, not of a disk"), CHOOSE)
+        Finding::note(format!("{what}: the figures measure memory, not a disk"), CHOOSE)
     } else if kind == "overlay" {
         let advice = "Mount a volume, and set SQLITE_TMPDIR to a directory in it";
         Finding::note(format!("{what}: each file goes through the container's layers"), advice)
     } else if NETWORK.contains(&kind) || kind.starts_with("fuse") {
-        Finding::warning(format!("{what}: the figures are those of a network or of another process"), CHOOSE)
+        Finding::warning(format!("{what}: the figures measure a network or another process"), CHOOSE)
     } else {
         Finding::ok(what)
     }
@@ -59,7 +61,7 @@ fn space(directory: &Path, bytes: u64) -> Finding {
     if bytes >= FREE_BYTES {
         return Finding::ok(what);
     }
-    Finding::warning(what, "Make room, or set SQLITE_TMPDIR to a directory with more of it")
+    Finding::warning(what, "Free some space, or set SQLITE_TMPDIR to a directory with more free space")
 }
 
 #[cfg(test)]

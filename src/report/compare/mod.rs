@@ -22,14 +22,14 @@ pub struct Comparison {
 /// Fails when the records are of different work, or when one has no counted runs.
 pub fn compare(shape: &Shape, a: &Record, b: &Record) -> Result<Comparison, String> {
     if a.legs.is_empty() || b.legs.is_empty() {
-        return Err("a record without a leg".to_string());
+        return Err("one of the records has no leg".to_string());
     }
     let counts = |record: &Record| record.legs.iter().any(|leg| !leg.counted().is_empty());
     if !counts(a) || !counts(b) {
-        return Err("a record holds no run that counts".to_string());
+        return Err("one of the records has no run that counts".to_string());
     }
     if let Some(differing) = differing_work(shape, a, b) {
-        return Err(format!("the records are not of the same work: {differing}"));
+        return Err(format!("the records did not measure the same work: {differing}"));
     }
     let (mut table, totals) = figures(shape, a, b);
     table.notes = notes(a, b, &totals);
@@ -40,7 +40,7 @@ pub fn compare(shape: &Shape, a: &Record, b: &Record) -> Result<Comparison, Stri
 /// because they are what is compared.
 fn differing_work(shape: &Shape, a: &Record, b: &Record) -> Option<String> {
     if a.study != b.study {
-        return Some(format!("study {} and {}", a.study, b.study));
+        return Some(format!("the studies {} and {}", a.study, b.study));
     }
     let names: BTreeSet<&String> = a.parameters.keys().chain(b.parameters.keys()).collect();
     let parameter = |name: &&String| {
@@ -65,7 +65,7 @@ fn renamed(a: &Record, b: &Record) -> Option<String> {
     });
     let (_, phase) = renamed.next()?;
     let title = phase.title.as_deref().unwrap_or_default();
-    Some(format!("{} is `{title}` in one of them only", phase.name))
+    Some(format!("{} is called `{title}` in only one of them", phase.name))
 }
 
 fn other_statements(a: &Record, b: &Record) -> Option<String> {
@@ -74,7 +74,7 @@ fn other_statements(a: &Record, b: &Record) -> Option<String> {
         hashes.iter().all(|hashes| !hashes.is_empty()) && hashes[0] != hashes[1]
     };
     let leg = a.legs.iter().find(differs)?;
-    Some(format!("other statements ran in leg {}, by their SHA-256", leg.name))
+    Some(format!("leg {} ran different statements (their SHA-256 differs)", leg.name))
 }
 
 fn hashes(leg: &Leg) -> BTreeSet<&String> {
@@ -185,10 +185,11 @@ fn notes(a: &Record, b: &Record, totals: &[(String, Ratio)]) -> Vec<Text> {
     }
     let cpu = |record: &Record| record.host.as_ref().and_then(|host| host.cpu.model.clone());
     if cpu(a) != cpu(b) {
-        notes.push("the records are from different machines: absolute times do not travel".into());
+        notes.push("the records are from different machines, whose absolute times are not comparable".into());
     }
     notes.push(
-        "the runs were not interleaved: a drift of the machine between the records is not cancelled".into(),
+        "the runs were not interleaved: a drift of the machine between the records is not cancelled out"
+            .into(),
     );
     if totals.is_empty() {
         notes.push("there is no total to compare".into());
@@ -198,7 +199,7 @@ fn notes(a: &Record, b: &Record, totals: &[(String, Ratio)]) -> Vec<Text> {
     if !unknown.is_empty() {
         let names: Vec<&str> = unknown.iter().map(|(name, _)| name.as_str()).collect();
         notes.push(Text::from(format!(
-            "{}: too few runs for an interval (5 are needed on a side that has more than one)",
+            "{}: too few runs for an interval (a record with more than one run needs 5)",
             names.join(", ")
         )));
     }

@@ -70,7 +70,7 @@ fn other_work_is_not_compared() {
     assert!(compare(&seeded, &whole(5)).err().unwrap().contains("--seed 2 and its default"));
     let mut other = whole(5);
     other.legs[1].runs.iter_mut().for_each(|run| run.work = Some("other".to_string()));
-    assert!(compare(&other, &whole(5)).err().unwrap().contains("other statements ran in leg sqld"));
+    assert!(compare(&other, &whole(5)).err().unwrap().contains("leg sqld ran different statements"));
     let mut protocol = whole(5);
     protocol.parameters.insert("protocol".to_string(), json!("hrana2"));
     assert!(compare(&protocol, &whole(5)).is_ok());

@@ -13,7 +13,7 @@ pub struct SweepOptions {
     #[command(flatten)]
     pub parameters: SweepParameters,
 
-    /// Run all levels N times, each time on a new server, and tell how often it wedges
+    /// Run all levels N times, each level on a new server, and report how often it wedges
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Plan")]
     pub repeat: Option<u32>,
 
@@ -46,15 +46,15 @@ pub struct MillionOptions {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Machine")]
 pub struct LimitArgs {
-    /// How many CPUs server and clients may use together, such as 1 or 0.5
+    /// The number of CPUs that server and clients may use together, such as 1 or 0.5
     #[arg(long, value_name = "N", value_parser = cpus)]
     pub cpus: Option<f64>,
 
-    /// Memory for server and clients together, page cache included, such as 969MiB
+    /// The memory limit for server and clients together, including the page cache, such as 969MiB
     #[arg(long, value_name = "BYTES", value_parser = memory)]
     pub memory_limit: Option<u64>,
 
-    /// For how long the server is watched after each level, with nobody connected
+    /// How long to watch the server after each level, with no client connected
     #[arg(long, value_name = "SECONDS", value_parser = parse::positive_seconds, default_value = "10")]
     pub idle: f64,
 }
@@ -68,7 +68,7 @@ impl Default for LimitArgs {
 fn cpus(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(cpus) if (0.05..=1024.0).contains(&cpus) => Ok(cpus),
-        _ => Err("expected a number of CPUs, from 0.05".to_string()),
+        _ => Err("expected a number of CPUs from 0.05 to 1024".to_string()),
     }
 }
 
@@ -76,10 +76,10 @@ fn cpus(text: &str) -> Result<f64, String> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Streams {
-    /// A new one for each statement, as the published client does
+    /// A new stream for each statement, as the published client uses
     #[default]
     PerStatement,
-    /// One for all statements of a client
+    /// One stream for all statements of a client
     Held,
 }
 
@@ -101,37 +101,38 @@ impl Streams {
 #[serde(default, deny_unknown_fields)]
 #[command(next_help_heading = "Workload")]
 pub struct SweepParameters {
-    /// Numbers of clients, one level after the other
+    /// The numbers of clients, one for each level
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,4,8,16,32,64", value_parser = clap::value_parser!(u32).range(1..=MOST_CLIENTS as i64))]
     pub clients: Vec<u32>,
 
-    /// Length of each level
+    /// The length of each level in seconds
     #[arg(long, default_value_t = 35, value_parser = clap::value_parser!(u64).range(1..=7200))]
     pub seconds: u64,
 
-    /// write-heavy (30 % writes), read-heavy (20 %), or shares such as insert=18,update=12,point=35,range=20,top=15
+    /// The mix of statements: write-heavy (30 % writes), read-heavy (20 % writes), or shares such as
+    /// insert=18,update=12,point=35,range=20,top=15
     #[arg(long, default_value_t = Mix::WRITE_HEAVY)]
     pub mix: Mix,
 
-    /// How a client uses streams
+    /// How a client uses streams, which are connections to SQLite inside the server
     #[arg(long, value_enum, default_value_t)]
     pub stream: Streams,
 
-    /// Seed of rows, keys and kinds
+    /// The seed of the random rows, keys and kinds of statements
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
-    /// Rows before the first level
+    /// The number of rows before the first level
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1000..=10_000_000))]
     pub rows: u64,
 
-    /// A new server and database for each level
+    /// Start a new server with a new database for each level
     #[arg(long)]
     #[serde(skip_serializing_if = "is_false")]
     pub fresh_server: bool,
 
-    /// Statements a second, due on a schedule and timed from when they were due; without it each client sends one
-    /// after the other
+    /// Statements per second, sent on a schedule and timed from when they were due; without this option, each
+    /// client waits for an answer before it sends the next statement
     #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
@@ -142,37 +143,38 @@ pub struct SweepParameters {
 #[serde(default, deny_unknown_fields)]
 #[command(next_help_heading = "Workload")]
 pub struct MillionParameters {
-    /// Clients
+    /// The number of clients
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=MOST_CLIENTS as i64))]
     pub clients: u32,
 
-    /// Statements in all, and exactly so many
+    /// The exact total number of statements
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
     pub statements: u64,
 
-    /// write-heavy (30 % writes), read-heavy (20 %), or shares such as insert=12,update=8,point=35,range=25,top=20
+    /// The mix of statements: write-heavy (30 % writes), read-heavy (20 % writes), or shares such as
+    /// insert=12,update=8,point=35,range=25,top=20
     #[arg(long, default_value_t = Mix::READ_HEAVY)]
     pub mix: Mix,
 
-    /// How a client uses streams
+    /// How a client uses streams, which are connections to SQLite inside the server
     #[arg(long, value_enum, default_value_t)]
     pub stream: Streams,
 
-    /// Seed of rows, keys and kinds
+    /// The seed of the random rows, keys and kinds of statements
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
-    /// Rows before the first statement
+    /// The number of rows before the first statement
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1000..=10_000_000))]
     pub rows: u64,
 
-    /// Statements a second, due on a schedule and timed from when they were due; without it each client sends one
-    /// after the other
+    /// Statements per second, sent on a schedule and timed from when they were due; without this option, each
+    /// client waits for an answer before it sends the next statement
     #[arg(long, value_name = "PER_SECOND", value_parser = rate)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
 
-    /// Shrink the statements and the rows
+    /// Shrink the number of statements and the number of rows
     #[arg(long, value_name = "1/N", default_value_t)]
     pub scale: Scale,
 }
@@ -282,7 +284,7 @@ impl SweepParameters {
         once.sort_unstable();
         once.dedup();
         if once.len() < self.clients.len() {
-            return Err("clients: a number is there twice".to_string());
+            return Err("clients: a number appears twice".to_string());
         }
         parse::within("seconds", self.seconds, 1, 7200)?;
         parse::within("rows", self.rows, 1000, 10_000_000)?;
@@ -329,7 +331,7 @@ fn rate(text: &str) -> Result<f64, String> {
 fn check_rate(rate: Option<f64>) -> Result<(), String> {
     match rate.is_none_or(|rate| (0.1..=1e6).contains(&rate)) {
         true => Ok(()),
-        false => Err("rate: expected statements a second, from 0.1 to 1000000".to_string()),
+        false => Err("rate: expected statements per second, from 0.1 to 1000000".to_string()),
     }
 }
 
@@ -340,6 +342,6 @@ fn is_false(flag: &bool) -> bool {
 fn memory(text: &str) -> Result<u64, String> {
     match parse::bytes(text)? {
         bytes if bytes >= 64 << 20 => Ok(bytes),
-        _ => Err("at least 64 MiB".to_string()),
+        _ => Err("expected at least 64 MiB".to_string()),
     }
 }

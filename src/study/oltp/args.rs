@@ -11,9 +11,9 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Leg {
-    /// 1,000,000 rows, about 246 MB: it fits in memory.
+    /// 1,000,000 rows, about 246 MB, which fit in memory
     InRam,
-    /// 10,000,000 rows, about 6 GB, in 3.7 GiB of memory.
+    /// 10,000,000 rows, about 6 GB, with a memory limit of 3.7 GiB
     DiskBound,
 }
 
@@ -34,35 +34,35 @@ pub struct Options {
     #[command(flatten)]
     pub parameters: Parameters,
 
-    /// Only this database; both when absent
+    /// Run only this leg [default: both]
     #[arg(long, value_enum, help_heading = "Workload")]
     pub leg: Option<Leg>,
 
-    /// A library with SQLite's C interface to measure instead of the bundled SQLite
+    /// The library with SQLite's C interface to measure instead of the bundled SQLite
     #[arg(long, value_name = "LIBRARY", help_heading = "Engine")]
     pub engine: Option<PathBuf>,
 
-    /// Another one, measured in turn with the first
+    /// A second library, measured in turn with the first
     #[arg(long, value_name = "LIBRARY", help_heading = "Engine")]
     pub against: Option<PathBuf>,
 
-    /// Runs of each leg
+    /// The number of runs of each leg
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Plan")]
     pub runs: u32,
 
-    /// End a leg that takes longer than this
+    /// Stop a leg that takes longer than this
     #[arg(long, value_name = "SECONDS", value_parser = parse::positive_seconds, default_value = "7200", help_heading = "Plan")]
     pub deadline: f64,
 
-    /// Where the databases are made [default: where SQLite puts temporary files]
+    /// The folder for the databases [default: where SQLite puts temporary files]
     #[arg(long, value_name = "DIR", help_heading = "Place")]
     pub dir: Option<PathBuf>,
 
-    /// Keep the databases
+    /// Keep the databases afterwards
     #[arg(long, help_heading = "Place")]
     pub keep: bool,
 
-    /// Use the database in this folder, which --keep left, instead of a new one
+    /// Use the database in this folder, left by --keep, instead of a new one
     #[arg(long, value_name = "DIR", requires = "leg", conflicts_with = "keep", help_heading = "Place")]
     pub reuse: Option<PathBuf>,
 }
@@ -106,42 +106,42 @@ impl Synchronous {
 #[serde(default, deny_unknown_fields)]
 #[command(next_help_heading = "Workload")]
 pub struct Parameters {
-    /// Rows before the other phases [default: 1000000 in RAM, 10000000 disk-bound]
+    /// The number of rows that the bulk insert writes [default: 1000000 in RAM, 10000000 disk-bound]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1000..=1_000_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
 
-    /// Bytes of text in each row [default: 200 in RAM, 500 disk-bound]
+    /// The number of bytes of text in each row [default: 200 in RAM, 500 disk-bound]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(32..=1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload: Option<u64>,
 
-    /// Operations of each phase that is counted and not timed
+    /// The number of operations of each phase that is not limited by time
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
     pub operations: u64,
 
-    /// Rows of a bulk-insert transaction
+    /// The number of rows in each transaction of the bulk insert
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub batch: u64,
 
-    /// Rows of a range
+    /// The number of rows in each range
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub range: u64,
 
-    /// Threads of the concurrent reads
+    /// The number of threads that read concurrently
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=64))]
     pub threads: u64,
 
-    /// Threads of the concurrent writes [default: 4 in RAM, 1 disk-bound]
+    /// The number of threads that write concurrently [default: 4 in RAM, 1 disk-bound]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writers: Option<u64>,
 
-    /// Seconds of each concurrent phase
+    /// The length of each concurrent phase in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub seconds: u64,
 
-    /// Seed of the rows and keys
+    /// The seed of the random rows and keys
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
@@ -161,11 +161,11 @@ pub struct Parameters {
     #[arg(long, value_name = "BYTES", default_value_t = CACHE, value_parser = memory)]
     pub cache: u64,
 
-    /// `PRAGMA mmap_size`
+    /// `PRAGMA mmap_size`, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = CACHE, value_parser = memory)]
     pub mmap: u64,
 
-    /// Memory of the disk-bound leg, page cache included
+    /// The memory limit of the disk-bound leg, including the page cache
     #[arg(long, value_name = "BYTES", default_value_t = 3_972_844_748, value_parser = memory)]
     pub memory_limit: u64,
 }
@@ -324,7 +324,7 @@ impl LegPlan {
 fn memory(text: &str) -> Result<u64, String> {
     match parse::bytes(text)? {
         bytes if bytes >= 1_000_000 => Ok(bytes),
-        _ => Err("at least 1 MB".to_string()),
+        _ => Err("expected at least 1 MB".to_string()),
     }
 }
 

@@ -15,11 +15,11 @@ pub struct Options {
     #[command(flatten)]
     pub parameters: Parameters,
 
-    /// Only these legs; all when absent
+    /// Run only these legs [default: all]
     #[arg(long, value_enum, value_delimiter = ',', help_heading = "Workload")]
     pub leg: Vec<Leg>,
 
-    /// A library with SQLite's C interface for the embedded leg, instead of the bundled SQLite
+    /// The library with SQLite's C interface for the embedded leg, instead of the bundled SQLite
     #[arg(long, value_name = "LIBRARY", help_heading = "Engine")]
     pub engine: Option<PathBuf>,
 
@@ -31,11 +31,11 @@ pub struct Options {
     #[command(flatten)]
     pub remote: RemoteArgs,
 
-    /// Counted runs of each leg [default: 5]
+    /// The number of runs of each leg that count [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Plan")]
     pub runs: Option<u32>,
 
-    /// Runs before them that are not counted [default: 1]
+    /// The number of warm-up runs, which come first and do not count [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = "Plan")]
     pub warmup: Option<u32>,
 }
@@ -44,12 +44,13 @@ pub struct Options {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Server")]
 pub struct RemoteArgs {
-    /// A server that runs elsewhere: ws://HOST:PORT, or wss://HOST with TLS. The study makes its tables in the
-    /// server's database, where they must not exist, and drops them afterwards
+    /// The address of a server that runs elsewhere: ws://HOST:PORT, or wss://HOST with TLS. The study creates
+    /// the tables `items` and `blobs` in the server's database, where they must not exist, and drops them
+    /// afterwards
     #[arg(long, conflicts_with_all = ["sqld", "sqld_arg"])]
     pub url: Option<String>,
 
-    /// A file with the token for --url [default: the variable REPRO_AUTH_TOKEN]
+    /// The file with the token for --url [default: the environment variable REPRO_AUTH_TOKEN]
     #[arg(long, value_name = "FILE", requires = "url")]
     pub auth_token_file: Option<PathBuf>,
 }
@@ -59,15 +60,15 @@ pub struct RemoteArgs {
 #[serde(default, deny_unknown_fields)]
 #[command(next_help_heading = "Workload")]
 pub struct Parameters {
-    /// Seed of the rows and keys
+    /// The seed of the random rows and keys
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
-    /// Shrink the number of statements of each step
+    /// Shrink the number of statements in each step
     #[arg(long, value_name = "1/N", default_value_t)]
     pub scale: Scale,
 
-    /// The messages between client and server
+    /// The protocol between client and server
     #[arg(long, value_enum, default_value_t)]
     pub protocol: Protocol,
 }

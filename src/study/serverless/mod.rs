@@ -81,13 +81,13 @@ pub const STEPS: [(&str, &str); 15] = [
 pub enum Leg {
     /// SQLite's C interface in this process
     Embedded,
-    /// sqld, a Hrana stream for every statement: as published
+    /// sqld with a Hrana stream for every statement, as published
     Sqld,
-    /// sqld, one Hrana stream held for all statements
+    /// sqld with one Hrana stream for all statements
     SqldHeld,
-    /// sqld, up to a hundred statements in one message, writes in one transaction
+    /// sqld with up to a hundred statements per message, writes in one transaction
     SqldBatch,
-    /// No SQL: an echo over a WebSocket with the messages' sizes, one round trip a statement
+    /// No SQL: an echo over a WebSocket with messages of the same sizes, one round trip per statement
     Floor,
 }
 

@@ -26,15 +26,15 @@ pub struct Options {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Place")]
 pub struct PlaceArgs {
-    /// Use a database file of this name; it must not exist, and is removed afterwards
+    /// Use a database file of this name; it must not exist and is removed afterwards
     #[arg(long, value_name = "FILE", conflicts_with = "memdb")]
     pub database: Option<PathBuf>,
 
-    /// Keep the file that --database names
+    /// Keep the database file that --database names
     #[arg(long, requires = "database")]
     pub keep_database: bool,
 
-    /// Where SQLite puts temporary files (sets SQLITE_TMPDIR)
+    /// The folder for SQLite's temporary files (sets SQLITE_TMPDIR)
     #[arg(long, value_name = "DIR")]
     pub temp_dir: Option<PathBuf>,
 }
@@ -80,11 +80,11 @@ pub enum Utf16 {
 #[serde(default, deny_unknown_fields)]
 #[command(next_help_heading = "Workload (options of speedtest1)")]
 pub struct Workload {
-    /// Relative size of the work, 1 to 100000
+    /// The relative size of the work, from 1 to 100000
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
     pub size: u32,
 
-    /// Testsets to run: mix1, or a list such as main,cte/20 (the number is a percentage of the size)
+    /// The testsets to run: mix1, or a list such as main,cte/20 (the number is a percentage of the size)
     #[arg(long, value_name = "LIST", default_value_t)]
     pub testset: TestsetList,
 
@@ -102,17 +102,17 @@ pub struct Workload {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<Journal>,
 
-    /// Page cache: pages, or KiB when negative
+    /// The size of the page cache in pages, or in KiB if negative
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cachesize: Option<i32>,
 
-    /// Page size in bytes: a power of two from 512 to 65536
+    /// The page size in bytes: a power of two from 512 to 65536
     #[arg(long, value_name = "BYTES", value_parser = parse::page_size)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pagesize: Option<u32>,
 
-    /// Memory-map this much of the database (256MiB, 1000000)
+    /// Memory-map this much of the database, such as 256MiB or 1000000
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mmap: Option<u32>,
@@ -122,7 +122,7 @@ pub struct Workload {
     #[serde(skip_serializing_if = "is_false")]
     pub nosync: bool,
 
-    /// Threads that may help with sorting, 0 to 8
+    /// The number of threads that may help with sorting, from 0 to 8
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=8))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u8>,
@@ -132,12 +132,12 @@ pub struct Workload {
     #[serde(skip_serializing_if = "is_false")]
     pub stats: bool,
 
-    /// Verify results inside the timed runs as well: it adds work and two steps of rtree
+    /// Verify results in the timed runs as well; this adds work, and two rows to rtree
     #[arg(long)]
     #[serde(skip_serializing_if = "is_false")]
     pub verify: bool,
 
-    /// Use WITHOUT ROWID where it fits
+    /// Use WITHOUT ROWID where appropriate
     #[arg(long)]
     #[serde(skip_serializing_if = "is_false")]
     pub without_rowid: bool,
@@ -147,12 +147,12 @@ pub struct Workload {
     #[serde(skip_serializing_if = "is_false")]
     pub big_transactions: bool,
 
-    /// Use PRIMARY KEY instead of UNIQUE where it fits
+    /// Use PRIMARY KEY instead of UNIQUE where appropriate
     #[arg(long)]
     #[serde(skip_serializing_if = "is_false")]
     pub primarykey: bool,
 
-    /// Use STRICT tables where it fits
+    /// Use STRICT tables where appropriate
     #[arg(long)]
     #[serde(skip_serializing_if = "is_false")]
     pub strict: bool,
@@ -182,27 +182,27 @@ pub struct Workload {
     #[serde(skip_serializing_if = "is_false")]
     pub exclusive: bool,
 
-    /// Repeat each SELECT this often
+    /// Run each SELECT this many times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
 
-    /// Prepare each statement anew for every use
+    /// Prepare each statement again for every use
     #[arg(long)]
     #[serde(skip_serializing_if = "is_false")]
     pub reprepare: bool,
 
-    /// Store text as UTF-16
+    /// Store text as UTF-16 in this byte order
     #[arg(long, value_name = "ORDER")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub utf16: Option<Utf16>,
 
-    /// Use temporary tables: 0 none to 9 all
+    /// Use temporary tables, from 0 (none) to 9 (all)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=9))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temp: Option<u8>,
 
-    /// Further options of speedtest1, as it spells them
+    /// Other options of speedtest1, in its own spelling
     #[arg(last = true, value_name = "TOOL OPTIONS")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extra: Vec<String>,
@@ -271,7 +271,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("sqlonly", "it lists SQL and measures nothing"),
     ("script", "it overwrites the file that it names"),
     ("output", "it overwrites a file, or mixes results into the rows"),
-    ("key", "stock SQLite has no encryption, and the key would stand in the process list"),
+    ("key", "stock SQLite has no encryption, and the key would be visible in the process list"),
     ("help", "see `repro --help`"),
     ("?", "see `repro --help`"),
 ];
@@ -336,12 +336,12 @@ impl Workload {
             let Some((_, values)) = PASSED.iter().find(|(passed, _)| *passed == name) else {
                 let all: Vec<String> = PASSED.iter().map(|(passed, _)| format!("--{passed}")).collect();
                 return Err(format!(
-                    "`{option}` after `--`: if it is an option of repro put it before `--`; what may follow is {}",
+                    "`{option}` is not accepted after `--`: put an option of repro before `--`; accepted after it are {}",
                     all.join(", ")
                 ));
             };
             if rest.by_ref().take(*values).count() < *values {
-                return Err(format!("`{option}` after `--` takes {values} value(s)"));
+                return Err(format!("`{option}` after `--` needs {values} value(s)"));
             }
         }
         Ok(())
@@ -422,7 +422,7 @@ fn bytes(text: &str) -> Result<u32, String> {
     u32::try_from(total)
         .ok()
         .filter(|&n| n <= i32::MAX as u32)
-        .ok_or_else(|| "at most 2147483647 bytes".to_string())
+        .ok_or_else(|| "expected at most 2147483647 bytes".to_string())
 }
 
 #[cfg(test)]

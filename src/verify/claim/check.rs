@@ -20,7 +20,7 @@ impl Claim {
         match figures.iter().find(|figure| figure.kind().unit() != first.kind().unit()) {
             None => Ok(()),
             Some(other) => Err(format!(
-                "{first} is in {} and {other} in {}; figures of one claim share a unit",
+                "{first} is in {} and {other} in {}; all figures of a claim must have the same unit",
                 first.kind().unit(),
                 other.kind().unit()
             )),
@@ -39,7 +39,7 @@ impl Test {
             Test::Ratio { at_least, at_most, .. } => {
                 let positive = |bound: &Option<f64>| bound.is_none_or(|value| value > 0.0);
                 if !positive(at_least) || !positive(at_most) {
-                    return Err("bounds of a ratio are above 0".to_string());
+                    return Err("bounds of a ratio must be above 0".to_string());
                 }
                 Bounds::new(*at_least, *at_most).check("a ratio")
             }
@@ -56,7 +56,7 @@ impl Test {
             }
             Test::Steady { at_least, at_most, .. } => Bounds::new(*at_least, *at_most).check("a steady rate"),
             Test::Flat { within, .. } if !(*within > 0.0 && *within < 1.0) => {
-                Err("within is a fraction between 0 and 1".to_string())
+                Err("within must be a fraction between 0 and 1".to_string())
             }
             Test::Flat { steps, .. } | Test::Ordered { steps } if steps.len() < 2 => {
                 Err("at least two steps are needed".to_string())
@@ -121,7 +121,7 @@ impl Bounds {
             (None, None) => Err(format!("{subject} needs at_least or at_most")),
             (Some(low), Some(high)) if low > high => Err(format!("at_least {low} is above at_most {high}")),
             (low, high) if !low.unwrap_or(0.0).is_finite() || !high.unwrap_or(0.0).is_finite() => {
-                Err("bounds are finite numbers".to_string())
+                Err("bounds must be finite numbers".to_string())
             }
             _ => Ok(()),
         }

@@ -21,7 +21,7 @@ pub fn count(record: &Record, quantity: Quantity) -> Option<i64> {
 pub fn what(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::Errors => "failed or rejected runs",
-        Quantity::TotalMinusSum => "ms between TOTAL and the sum of its rows, at most",
+        Quantity::TotalMinusSum => "ms at most between TOTAL and the sum of its rows",
         Quantity::Testsets => "testsets in a run",
         Quantity::WrongAnswers => "wrong answers",
         Quantity::FailedStatements => "failed statements",

@@ -98,7 +98,7 @@ fn ratio(figures: Figures, top: &FigureKey, bottom: &FigureKey) -> Result<Ratio,
     figure::ratio(&a, &b).ok_or_else(|| {
         let reason = match a.error().max(b.error()) > 0.0 {
             true => "below the clock's resolution",
-            false => "0 in a run, so that there is no ratio",
+            false => "0 in a run, so there is no ratio",
         };
         (Verdict::NotComparable, format!("{top} or {bottom} is {reason}"))
     })
@@ -182,7 +182,7 @@ fn judge_share(figures: Figures, phase: &str, kinds: &[String], percent: i64) ->
         found.ok_or_else(|| (Verdict::Missing, format!("the record has no operations of {phase}")))?;
     let verdict = if found == percent { Verdict::Reproduced } else { Verdict::Differs };
     let kinds = kinds.join(" or ");
-    Ok((verdict, format!("{found} of a hundred operations of {phase} are {kinds}; claimed: {percent}")))
+    Ok((verdict, format!("{found} % of the operations of {phase} are {kinds}; claimed: {percent} %")))
 }
 
 fn judge_flat(figures: Figures, steps: &[Key], within: f64) -> Result<Judged, Judged> {
@@ -195,7 +195,7 @@ fn judge_flat(figures: Figures, steps: &[Key], within: f64) -> Result<Judged, Ju
     let furthest = medians.iter().map(|value| (value / center - 1.0).abs()).fold(0.0, f64::max);
     let verdict = if furthest <= within { Verdict::Reproduced } else { Verdict::Differs };
     let reason = format!(
-        "the furthest lies {:.0} % from the median of all; claimed: within {:.0} %",
+        "the furthest is {:.0} % from the median of all; claimed: within {:.0} %",
         furthest * 100.0,
         within * 100.0
     );

@@ -75,7 +75,7 @@ pub(super) fn judge_steady(
             sample.measure.slices_in_seconds().filter(|(_, seconds)| *seconds > 0.0).collect();
         if slices.len() < FEWEST_SLICES {
             let reason = format!(
-                "run {} has {} slices; {FEWEST_SLICES} are needed to speak of tenths",
+                "run {} has {} slices; {FEWEST_SLICES} are needed to compare tenths",
                 sample.run,
                 slices.len()
             );
@@ -89,7 +89,7 @@ pub(super) fn judge_steady(
     }
     let found = median(&ratios).filter(|_| ratios.iter().all(|ratio| ratio.is_finite()));
     let value = found.ok_or_else(|| {
-        (Verdict::NotComparable, "the first tenth brought no answer, so that there is no ratio".to_string())
+        (Verdict::NotComparable, "the first tenth brought no answer, so there is no ratio".to_string())
     })?;
     let found = Ratio { value, interval: bootstrap::of_median(&ratios).or_else(|| at_worst(&last, &first)) };
     let reason = format!(

@@ -74,12 +74,12 @@ pub(super) fn read(name: &str, text: &str) -> Result<Vec<Figure>> {
             row.deserialize(Some(&headers)).map_err(|error| anyhow!("{name}: line {line}: {error}"))?;
         let figure = figure(&parsed, line).map_err(|reason| anyhow!("{name}: line {line}: {reason}"))?;
         if figures.iter().any(|other| other.key == figure.key) {
-            bail!("{name}: line {line}: {} is there twice", figure.key);
+            bail!("{name}: line {line}: {} appears twice", figure.key);
         }
         figures.push(figure);
     }
     if figures.is_empty() {
-        bail!("{name}: no figure in it");
+        bail!("{name}: expected at least one figure");
     }
     Ok(figures)
 }

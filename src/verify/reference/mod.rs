@@ -142,12 +142,13 @@ impl Text {
     /// Fails when the name does not end in `.csv`, or when a file is missing, too large or not UTF-8.
     pub fn read(csv: &Path) -> Result<Text> {
         if csv.extension().is_none_or(|ending| ending != "csv") {
-            bail!("{}: a reference is a file NAME.csv with NAME.toml beside it", csv.display());
+            bail!("{}: expected a file NAME.csv with NAME.toml beside it", csv.display());
         }
         let toml = csv.with_extension("toml");
         let figures = read_text(csv, LARGEST)?;
-        let about = read_text(&toml, LARGEST)
-            .with_context(|| format!("{}: its citation and claims belong beside it", csv.display()))?;
+        let about = read_text(&toml, LARGEST).with_context(|| {
+            format!("{}: its citation and claims must be in a file beside it", csv.display())
+        })?;
         Ok(Text {
             name: csv.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
             csv: (csv.display().to_string(), figures),
@@ -167,7 +168,7 @@ impl Reference {
         let in_toml = |reason: String| anyhow!("{toml}: {reason}");
         let about: About = toml::from_str(about_text).map_err(|error| in_toml(error.to_string()))?;
         let shape = shape_of(&about.study).ok_or_else(|| {
-            in_toml(format!("study `{}` is not one that this program has; see `repro list`", about.study))
+            in_toml(format!("this program has no study `{}`; see `repro list`", about.study))
         })?;
         let written = serde_json::to_value(&about.parameters).map_err(|error| in_toml(error.to_string()))?;
         let parameters =
@@ -187,7 +188,7 @@ impl Reference {
         for claim in &self.about.claims {
             claim.check(self.shape).map_err(|reason| format!("claim `{}`: {reason}", claim.id))?;
             if !ids.insert(&claim.id) {
-                return Err(format!("claim `{}` is there twice", claim.id));
+                return Err(format!("claim `{}` appears twice", claim.id));
             }
         }
         Ok(())
@@ -211,7 +212,7 @@ impl Reference {
             let known = toml::Table::try_from(claim).map_err(|error| error.to_string())?;
             let mut members = written.as_table().into_iter().flat_map(toml::Table::keys);
             if let Some(stranger) = members.find(|member| !known.contains_key(*member)) {
-                return Err(format!("claim `{}`: unknown member `{stranger}`", claim.id));
+                return Err(format!("claim `{}`: unknown key `{stranger}`", claim.id));
             }
         }
         Ok(())

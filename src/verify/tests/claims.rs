@@ -168,7 +168,7 @@ fn shares_of_a_phase() {
     assert_eq!(judged(&record, &share("insert-1", "'busy repeats'", 68)).0, Reproduced);
     let (verdict, reason) = judged(&record, &share("insert-1", "'busy repeats'", 70));
     assert_eq!(verdict, Differs);
-    assert_eq!(reason, "68 of a hundred operations of insert-1 are busy repeats; claimed: 70");
+    assert_eq!(reason, "68 % of the operations of insert-1 are busy repeats; claimed: 70 %");
     for (phase, counts, refused) in [
         ("insert-1", "", "at least one kind"),
         ("insert-1", "'found'", "serverless counts no `found`; expected busy repeats"),
@@ -205,13 +205,13 @@ fn claims_that_make_no_sense() {
         (each("'sqld/insert-1/ratio'", ""), "each figure needs at_least or at_most"),
         (each("", "at_least = 1"), "at least one figure is needed"),
         (each("'sqld/insert-1/ratio'", "at_least = 2\nat_most = 1"), "at_least 2 is above at_most 1"),
-        (each("'sqld/insert-1/ratio'", "at_least = inf"), "bounds are finite numbers"),
+        (each("'sqld/insert-1/ratio'", "at_least = inf"), "bounds must be finite numbers"),
         (
             each("'sqld/insert-1/ratio', 'sqld/insert-1/time'", "at_least = 1"),
             "sqld/insert-1/ratio is in x and sqld/insert-1/time in ms",
         ),
-        (each("'sqld/insert-3/ratio'", "at_least = 1"), "phase `insert-3` is none of create-schema, "),
-        (each("'embedded/total/ratio'", "at_least = 1"), "ratios are taken to `embedded`"),
+        (each("'sqld/insert-3/ratio'", "at_least = 1"), "unknown phase `insert-3`; expected one of create-schema, "),
+        (each("'embedded/total/ratio'", "at_least = 1"), "`embedded` is the baseline of all ratios"),
         ("kind = 'ordered'\nsteps = ['turso/total/time', 'sqld/total/time']".to_string(), "leg `turso`"),
         ("kind = 'bound'\nfigure = 'TOTAL'\nat_most = 1".to_string(), "LEG/PHASE/METRIC"),
         (
@@ -222,7 +222,7 @@ fn claims_that_make_no_sense() {
         (
             "kind = 'slows-least'\nphase = 'insert-1'\nfrom = 'embedded'\nto = 'server'\nphases = ['insert-1']"
                 .to_string(),
-            "leg `server` is none of embedded, ",
+            "unknown leg `server`; expected one of embedded, ",
         ),
     ] {
         let error = claim(&test).check(registry::shape_of("serverless").unwrap()).unwrap_err();

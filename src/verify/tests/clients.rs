@@ -148,7 +148,7 @@ fn a_percentile_that_could_move_is_not_judged() {
     let reason = |text: &str| read(&record).spoilt(&key(text));
     assert_eq!(
         reason("sqld/clients-16/p99").unwrap(),
-        "clients-16: statements without an answer could move it in 1 of 2 runs"
+        "clients-16: statements without an answer could change it in 1 of 2 runs"
     );
     assert_eq!((reason("sqld/clients-16/p50"), reason("sqld/clients-4/p99")), (None, None));
     assert_eq!(reason("sqld/clients-16/rate"), None);
@@ -287,9 +287,12 @@ fn claims_that_make_no_sense() {
         (health("", "'clean'"), "at least one phase and one state are needed"),
         (health("'clients-4'", ""), "at least one phase and one state are needed"),
         (health("'clients-4'", "'clean', 'unknown'"), "can't be about the state `unknown`"),
-        (health("'clients-0'", "'clean'"), "phase `clients-0` is none of clients-N"),
+        (health("'clients-0'", "'clean'"), "unknown phase `clients-0`; expected one of clients-N"),
         (STEADY.replace("million", "total"), "`total` has "),
-        (STEADY.replace("million", "clients-4").replace("sqld", "turso"), "leg `turso` is none of sqld, "),
+        (
+            STEADY.replace("million", "clients-4").replace("sqld", "turso"),
+            "unknown leg `turso`; expected one of sqld, ",
+        ),
         (STEADY.replace("million", "clients-4").replace("at_least = 0.75", ""), "a steady rate needs"),
     ] {
         let claim: Claim = toml::from_str(&format!("id = 'c'\ntext = 'x'\n{test}")).unwrap();

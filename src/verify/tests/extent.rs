@@ -77,7 +77,7 @@ fn shorter_levels_are_judged() {
     assert_eq!(work(&report, "--seconds"), (None, "published 35, here 5".to_string()));
     assert_eq!(
         figure(&report, "sqld/clients-4/operations"),
-        (NotComparable, "--seconds 5 instead of 35: another number of operations".to_string())
+        (NotComparable, "--seconds 5 instead of 35: a different number of operations".to_string())
     );
     assert_eq!(figure(&report, "sqld/clients-4/rate").0, Reproduced);
     for claim in &report.claims {
@@ -109,7 +109,7 @@ fn a_million_of_another_scale_is_no_million() {
     record.parameters.insert("scale".to_string(), json!("1/100"));
     let scaled = report(&record);
     assert_eq!(work(&scaled, "--scale"), (None, "published 1/1, here scaled down to 1/100".to_string()));
-    let reason = "--scale 1/100 instead of 1/1: another number of operations";
+    let reason = "--scale 1/100 instead of 1/1: a different number of operations";
     assert_eq!(claim(&scaled, "exactly-a-million"), (NotComparable, reason.to_string()));
     assert_eq!(claim(&scaled, "flat-to-the-end").0, Reproduced);
     // In this study the number of clients is part of the work.

@@ -96,7 +96,7 @@ fn a_ratio_has_no_machine_factor() {
     assert_eq!(figure(&report, "sqld/insert-1/time").verdict, Verdict::Reproduced);
     let ratio = figure(&report, "sqld/insert-1/ratio");
     assert_eq!(ratio.verdict, Verdict::Differs);
-    assert!(ratio.reason.contains("of the published ratio; tolerance 3×"), "{}", ratio.reason);
+    assert!(ratio.reason.contains("times the published ratio; tolerance 3×"), "{}", ratio.reason);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn counts_and_memory_are_shown_and_left_to_the_claims() {
             (counts.verdict, counts.unit, counts.measured),
             (Verdict::NotComparable, "1", Some(100.0))
         );
-        assert_eq!(counts.reason, "a count of its run; the claims judge it");
+        assert_eq!(counts.reason, "a count belongs to its run; only claims judge it");
         let memory = figure(&report, "sqld/total/memory");
         assert_eq!(
             (memory.verdict, memory.unit, memory.measured),

@@ -52,10 +52,10 @@ fn each_study_knows_its_figures() {
         ("main/310", "oltp", "a figure of oltp is LEG/PHASE/METRIC"),
         ("TOTAL", "serverless", "a figure of serverless is LEG/PHASE/METRIC"),
         ("native/main/time", "speedtest1", "a figure of speedtest1 is TESTSET/NUMBER or TOTAL"),
-        ("on-tape/mixed/rate", "oltp", "leg `on-tape` is none of in-ram, disk-bound"),
-        ("in-ram/vacuum/rate", "oltp", "phase `vacuum` is none of bulk-insert, "),
-        ("in-ram/mixed/ratio", "oltp", "oltp has no leg that ratios are taken to"),
-        ("embedded/insert-1/ratio", "serverless", "ratios are taken to `embedded`"),
+        ("on-tape/mixed/rate", "oltp", "unknown leg `on-tape`; expected one of in-ram, disk-bound"),
+        ("in-ram/vacuum/rate", "oltp", "unknown phase `vacuum`; expected one of bulk-insert, "),
+        ("in-ram/mixed/ratio", "oltp", "oltp has no baseline leg"),
+        ("embedded/insert-1/ratio", "serverless", "`embedded` is the baseline of all ratios"),
         ("sqld/insert-1/memory", "serverless", "sqld/total/memory"),
         ("sqld/total/p50", "serverless", "no p50"),
         ("sqld/total/rate", "serverless", "no rate"),
@@ -70,6 +70,6 @@ fn a_sweep_has_no_total_but_memory() {
     let check = |key: &str| check(key, "sweep");
     assert_eq!(check("sqld/clients-16/p95"), Ok(()));
     assert_eq!(check("sqld/total/memory"), Ok(()));
-    assert!(check("sqld/total/time").unwrap_err().contains("make no whole"));
-    assert!(check("sqld/clients-0/p95").unwrap_err().contains("none of clients-N, total"));
+    assert!(check("sqld/total/time").unwrap_err().contains("have no sum"));
+    assert!(check("sqld/clients-0/p95").unwrap_err().contains("expected one of clients-N, total"));
 }

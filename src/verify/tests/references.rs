@@ -40,23 +40,23 @@ fn figures_that_the_study_does_not_have() {
     for (line, reason) in [
         (
             "sqlite3/insert-1/time,x,1,ms",
-            "ref.csv: line 4: `sqlite3/insert-1/time`: leg `sqlite3` is none of embedded, sqld, ",
+            "ref.csv: line 4: `sqlite3/insert-1/time`: unknown leg `sqlite3`; expected one of embedded, sqld, ",
         ),
         (
             "sqld/insert-5/time,x,1,ms",
-            "ref.csv: line 4: `sqld/insert-5/time`: phase `insert-5` is none of create-schema, ",
+            "ref.csv: line 4: `sqld/insert-5/time`: unknown phase `insert-5`; expected one of create-schema, ",
         ),
         (
             "sqld/insert-1/cost,x,1,ms",
-            "ref.csv: line 4: `sqld/insert-1/cost`: metric `cost` is none of rate, time, ratio, ",
+            "ref.csv: line 4: `sqld/insert-1/cost`: unknown metric `cost`; expected one of rate, time, ratio, ",
         ),
         (
             "embedded/insert-1/ratio,x,1,x",
-            "ref.csv: line 4: `embedded/insert-1/ratio`: ratios are taken to `embedded`",
+            "ref.csv: line 4: `embedded/insert-1/ratio`: `embedded` is the baseline of all ratios",
         ),
         (
             "sqld/insert-1/memory,x,1,MB",
-            "ref.csv: line 4: `sqld/insert-1/memory`: memory is that of a whole leg",
+            "ref.csv: line 4: `sqld/insert-1/memory`: memory is known only of a whole leg",
         ),
         ("main/100,x,1,s", "ref.csv: line 4: `main/100`: a figure of serverless is LEG/PHASE/METRIC"),
         ("sqld/insert-10/ratio,x,9.9,ms", "ref.csv: line 4: unit `ms`: a ratio is in x"),
@@ -81,7 +81,10 @@ fn figures_that_the_study_does_not_have() {
 fn claims_and_parameters_that_the_study_does_not_have() {
     let claim = "[[claim]]\nid = 'c'\ntext = 'x'\nkind = 'bound'\nfigure = 'sqld/vacuum/time'\nat_most = 1\n";
     let error = loaded(CSV, &format!("{TOML}{claim}")).unwrap_err();
-    assert!(error.contains("ref.toml: claim `c`: `sqld/vacuum/time`: phase `vacuum` is none of "), "{error}");
+    assert!(
+        error.contains("ref.toml: claim `c`: `sqld/vacuum/time`: unknown phase `vacuum`; expected one of "),
+        "{error}"
+    );
     let error = loaded(CSV, &TOML.replace("hrana3", "http")).unwrap_err();
     assert!(error.contains("ref.toml: [parameters]: protocol: unknown variant `http`"), "{error}");
 }
@@ -99,7 +102,7 @@ fn parameters_of_sweep_and_million() {
     assert_eq!(with("million", "statements = 5000").unwrap()["statements"], 5000);
     for (study, parameters, reason) in [
         ("sweep", "clients = []", "ref.toml: [parameters]: clients: expected numbers from 1 to "),
-        ("sweep", "clients = [4, 4]", "ref.toml: [parameters]: clients: a number is there twice"),
+        ("sweep", "clients = [4, 4]", "ref.toml: [parameters]: clients: a number appears twice"),
         ("sweep", "mix = 'point=60'", "the shares add up to 60"),
         ("sweep", "statements = 5", "unknown field `statements`"),
         ("million", "statements = 5", "ref.toml: [parameters]: statements = 5: expected 100 to "),
