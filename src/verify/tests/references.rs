@@ -58,7 +58,10 @@ fn figures_that_the_study_does_not_have() {
             "sqld/insert-1/memory,x,1,MB",
             "ref.csv: line 4: `sqld/insert-1/memory`: memory is known only of a whole leg",
         ),
-        ("main/100,x,1,s", "ref.csv: line 4: `main/100`: a figure of serverless is LEG/PHASE/METRIC"),
+        (
+            "main/100,x,1,s",
+            "ref.csv: line 4: `main/100`: a figure of serverless has the form LEG/PHASE/METRIC",
+        ),
         ("sqld/insert-10/ratio,x,9.9,ms", "ref.csv: line 4: unit `ms`: a ratio is in x"),
         ("sqld/insert-10/ratio,x,9.9×,x", "ref.csv: line 4: `9.9×` is not a figure"),
         ("sqld/total/memory,x,35,ms", "ref.csv: line 4: unit `ms`: memory is in MB"),
@@ -71,7 +74,7 @@ fn figures_that_the_study_does_not_have() {
     let error = loaded(CSV, &speedtest1).unwrap_err();
     assert!(
         error.contains(
-            "ref.csv: line 2: `sqld/insert-1/time`: a figure of speedtest1 is TESTSET/NUMBER or TOTAL"
+            "ref.csv: line 2: `sqld/insert-1/time`: a figure of speedtest1 has the form TESTSET/NUMBER or is TOTAL"
         ),
         "{error}"
     );
