@@ -2,6 +2,7 @@
 
 use super::bootstrap::{self, Interval};
 use super::median;
+use std::fmt;
 
 /// A ratio a / b with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +52,16 @@ impl Ratio {
     pub fn divided_by(self, factor: f64) -> Ratio {
         let interval = self.interval.map(|i| Interval { low: i.low / factor, high: i.high / factor });
         Ratio { value: self.value / factor, interval }
+    }
+}
+
+/// The value with its interval, or with the remark that there is none.
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.interval {
+            Some(i) => write!(f, "{} [{}, {}]", shown(self.value), shown(i.low), shown(i.high)),
+            None => write!(f, "{} (too few runs for an interval)", shown(self.value)),
+        }
     }
 }
 

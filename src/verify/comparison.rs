@@ -1,6 +1,6 @@
 //! Compares a record with a reference, and reports the verdicts.
 
-use super::claim::{Claim, show};
+use super::claim::Claim;
 use super::extent::Extent;
 use super::reference::{Figure, Reference};
 use super::verdict::{Factor, FigureJudgement, Judgement, Report, Verdict};
@@ -192,16 +192,16 @@ impl Context<'_> {
         let verdict = Verdict::within(found, 1.0 / factor, factor);
         let reason = match verdict {
             Verdict::NotComparable => {
-                format!("undecided: {} crosses the tolerance of {factor}×", show(found))
+                format!("undecided: {} crosses the tolerance of {factor}×", found)
             }
-            _ => format!("{} times {of}; tolerance {factor}×", show(found)),
+            _ => format!("{} times {of}; tolerance {factor}×", found),
         };
         (verdict, reason)
     }
 
     fn absolute(&self, found: &Ratio) -> (Verdict, String) {
         let strict = self.reference.about.tolerance.strict;
-        let reason = format!("absolute: {} times the published value; tolerance {strict}×", show(found));
+        let reason = format!("absolute: {} times the published value; tolerance {strict}×", found);
         (Verdict::within(found, 1.0 / strict, strict), reason)
     }
 

@@ -3,13 +3,9 @@
 use super::super::verdict::{Judgement, Verdict};
 use super::check::rate;
 use super::server::{judge_health, judge_steady};
-use super::{Bounds, Claim, Key, Quantity, Test, count};
+use super::{Bounds, Claim, Judged, Key, Quantity, Test, count};
 use crate::figure::{self, FigureKey, Figures, Kind, Values};
-use crate::stats::ratio::shown;
 use crate::stats::{Ratio, median};
-
-/// A verdict and its reason.
-pub(super) type Judged = (Verdict, String);
 
 impl Claim {
     /// Judges the claim by a record.
@@ -63,14 +59,6 @@ impl Bounds {
     }
 }
 
-/// Formats a ratio with its interval, or with the remark that there is none.
-pub fn show(ratio: &Ratio) -> String {
-    match ratio.interval {
-        Some(i) => format!("{} [{}, {}]", shown(ratio.value), shown(i.low), shown(i.high)),
-        None => format!("{} (too few runs for an interval)", shown(ratio.value)),
-    }
-}
-
 fn ends(ratio: &Ratio) -> (f64, f64) {
     ratio.interval.map_or((ratio.value, ratio.value), |i| (i.low, i.high))
 }
@@ -111,12 +99,12 @@ fn judge_ratio(
     bounds: Bounds,
 ) -> Result<Judged, Judged> {
     let ratio = ratio(figures, top, bottom)?;
-    Ok((bounds.judge(&ratio), format!("{top} / {bottom} is {}; claimed: {bounds}", show(&ratio))))
+    Ok((bounds.judge(&ratio), format!("{top} / {bottom} is {}; claimed: {bounds}", ratio)))
 }
 
 fn judge_bound(figures: Figures, key: &FigureKey, bounds: Bounds) -> Result<Judged, Judged> {
     let found = estimate(figures, key)?;
-    Ok((bounds.judge(&found), format!("{key} is {}; claimed: {bounds}", show(&found))))
+    Ok((bounds.judge(&found), format!("{key} is {}; claimed: {bounds}", found)))
 }
 
 /// Judges several figures by the same bounds; the worst figure decides.
@@ -130,7 +118,7 @@ fn judge_each(figures: Figures, keys: &[Key], bounds: Bounds) -> Result<Judged, 
         Verdict::Reproduced => "the nearest to a bound",
         _ => "the worst",
     };
-    let reason = furthest.map_or(String::new(), |(key, found)| format!("{key} is {}", show(found)));
+    let reason = furthest.map_or(String::new(), |(key, found)| format!("{key} is {}", found));
     Ok((verdict, format!("{reason}, {of} of {}; claimed: each {bounds}", keys.len())))
 }
 
@@ -157,7 +145,7 @@ fn judge_least(
     let fall = |name: &str| ratio(figures, &rate(from, name), &rate(to, name));
     let falls = phases.iter().map(|name| Ok((name.as_str(), fall(name)?)));
     let falls: Vec<(&str, Ratio)> = falls.collect::<Result<_, Judged>>()?;
-    let reasons: Vec<String> = falls.iter().map(|(name, fall)| format!("{name} {}", show(fall))).collect();
+    let reasons: Vec<String> = falls.iter().map(|(name, fall)| format!("{name} {}", fall)).collect();
     let (own, others): (Vec<_>, Vec<_>) = falls.iter().partition(|(name, _)| *name == phase);
     let (low, high) = own.first().map_or((f64::NAN, f64::NAN), |(_, fall)| ends(fall));
     let verdict = match () {
@@ -207,10 +195,8 @@ fn judge_order(figures: Figures, steps: &[Key]) -> Result<Judged, Judged> {
     let growths: Vec<(&[Key], Ratio)> = growths.collect::<Result<_, Judged>>()?;
     let above_one = |(_, ratio): &(&[Key], Ratio)| Verdict::within(ratio, 1.0, f64::INFINITY);
     let verdict = worst(growths.iter().map(above_one));
-    let reasons: Vec<String> = growths
-        .iter()
-        .map(|(pair, ratio)| format!("{} / {} is {}", pair[1].0, pair[0].0, show(ratio)))
-        .collect();
+    let reasons: Vec<String> =
+        growths.iter().map(|(pair, ratio)| format!("{} / {} is {}", pair[1].0, pair[0].0, ratio)).collect();
     Ok((verdict, format!("{}; claimed: each above 1", reasons.join(", "))))
 }
 

@@ -7,12 +7,14 @@ mod count;
 mod judge;
 mod server;
 
-pub use judge::show;
-
+use super::verdict::Verdict;
 use crate::figure::FigureKey;
 use crate::record::Health;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+
+/// A verdict and its reason.
+type Judged = (Verdict, String);
 
 /// A declared claim.
 #[derive(Clone, Debug, Deserialize, Serialize)]

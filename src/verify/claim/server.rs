@@ -1,8 +1,7 @@
 //! Judges claims about a server under the load of many clients.
 
 use super::super::verdict::Verdict;
-use super::Bounds;
-use super::judge::{Judged, show};
+use super::{Bounds, Judged};
 use crate::figure::Figures;
 use crate::record::Health;
 use crate::stats::{Interval, Ratio, bootstrap, median};
@@ -94,7 +93,7 @@ pub(super) fn judge_steady(
     let found = Ratio { value, interval: bootstrap::of_median(&ratios).or_else(|| at_worst(&last, &first)) };
     let reason = format!(
         "{leg}/{phase}: the rate of the last tenth over that of the first is {}; claimed: {bounds}",
-        show(&found)
+        found
     );
     Ok((bounds.judge(&found), reason))
 }
