@@ -44,12 +44,12 @@ fn list_names_studies_references_and_engines() {
     home.repro(&["list"]).exits(0).prints(&[
         "studies\n  speedtest1 ",
         "references\n  cx23                  oltp: ",
-        "  sqlitend-sweep  sweep: ",
+        "  sqlitend-sweep        sweep: ",
         "engines\n  speedtest1    SQLite 3.53.4 (2026-",
         "cc -O3 -DSQLITE_ENABLE_RTREE speedtest1.c sqlite3.c -lpthread -ldl -lm",
     ]);
     home.write("broken.csv", "key\n");
-    home.repro(&["list", "--references", "."]).exits(0).prints(&["broken.csv  can't be used: "]);
+    home.repro(&["list", "--references", "."]).exits(0).prints(&["broken.csv          can't be used: "]);
 }
 
 #[test]
