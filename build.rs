@@ -1,5 +1,5 @@
-//! Brings the pinned SQLite, checks it, compiles the official speedtest1 exactly as cited, and stamps
-//! into the program what it was made of. SQLite is compiled again only when its inputs have changed.
+//! Fetches the pinned SQLite and checks it, compiles the official speedtest1 exactly as cited, and records in
+//! the program what it was made of. SQLite is compiled again only when its inputs have changed.
 
 #[path = "src/instrument/build/compile.rs"]
 mod compile;
@@ -50,7 +50,7 @@ fn build() -> Result<(), String> {
     list_references(&root.join("reference"), &out.join("references.rs"))
 }
 
-/// Writes the list of the references that travel inside the program: name, CSV and TOML of each.
+/// Writes the list of the references that are included in the program: the name, CSV and TOML of each.
 fn list_references(folder: &Path, list: &Path) -> Result<(), String> {
     let fault = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut names: Vec<String> = fs::read_dir(folder)
@@ -73,7 +73,8 @@ struct Sources {
     pinned: bool,
 }
 
-/// The sources, fetched when they are missing, and refused when they are not what they claim to be.
+/// Returns the sources, which are fetched if they are missing, and refused if they are not what they claim to
+/// be.
 fn bring_sources(root: &Path, out: &Path, lock: &HashMap<String, String>) -> Result<Sources, String> {
     let own_tree = std::env::var_os("REPRO_SQLITE_SRC").is_some_and(|path| !path.is_empty());
     // A tree that the user names must not replace the pinned one.
@@ -127,14 +128,15 @@ fn fetch(root: &Path, folder: &Path) -> Result<(), String> {
     Err(format!("vendor/fetch could not get SQLite's sources:\n{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// Cargo does not tell build scripts of `--offline`, but its command line is there to read.
+/// Returns whether Cargo is offline. It does not tell build scripts about `--offline`, but its command line
+/// can be read.
 fn cargo_is_offline() -> bool {
     let parent = std::os::unix::process::parent_id();
     let words = fs::read(format!("/proc/{parent}/cmdline")).unwrap_or_default();
     words.split(|byte| *byte == 0).any(|word| word == b"--offline" || word == b"--frozen")
 }
 
-/// Compiles, unless an executable of the same inputs is there already.
+/// Compiles the tool, unless an executable made from the same inputs exists already.
 fn compile_once(compiler: &OsStr, sources: &Path, out: &Path, fingerprint: &str) -> Result<PathBuf, String> {
     let executable = out.join("speedtest1");
     let note = out.join("speedtest1.fingerprint");
@@ -149,7 +151,8 @@ fn compile_once(compiler: &OsStr, sources: &Path, out: &Path, fingerprint: &str)
     Ok(executable)
 }
 
-/// What makes this script run again. `src` is watched because the revision says whether the tree is clean.
+/// Declares what makes this script run again. `src` is watched because the revision says whether the tree is
+/// clean.
 fn watch(root: &Path) {
     for path in
         ["build.rs", "Cargo.toml", "src", "vendor/fetch", "vendor/sqlite.lock", "vendor/sqlite", "reference"]
@@ -171,7 +174,8 @@ fn watch(root: &Path) {
     }
 }
 
-/// The commit of the project, `-dirty` when files differ from it, or `unknown` outside a repository.
+/// Returns the commit of the project, with `-dirty` appended when files differ from it, or `unknown` outside
+/// a repository.
 fn git_revision(root: &Path) -> String {
     let git = |arguments: &[&str]| {
         let output =
@@ -185,7 +189,7 @@ fn git_revision(root: &Path) -> String {
     }
 }
 
-/// The text of a `#define NAME "TEXT"` in sqlite3.h.
+/// Returns the text of a `#define NAME "TEXT"` in sqlite3.h.
 fn define(folder: &Path, name: &str) -> Result<String, String> {
     let path = folder.join("sqlite3.h");
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -219,7 +223,8 @@ fn stamp(name: &str, value: &str) {
     println!("cargo:rustc-env=REPRO_{name}={}", value.replace('\n', " "));
 }
 
-/// Cargo swallows what a build script prints; a person at a terminal should see why a build takes long.
+/// Prints to the terminal, because Cargo hides what a build script prints and a user should see why a build
+/// takes long.
 fn say(what: &str, detail: &str) {
     if let Ok(mut terminal) = fs::OpenOptions::new().write(true).open("/dev/tty") {
         let _ = write!(terminal, "\r\x1b[2K\x1b[1;32m{what:>12}\x1b[0m {detail}\r\n");

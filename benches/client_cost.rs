@@ -1,12 +1,13 @@
-//! What a statement costs the client: ours, the bare wire, and the published client, against one real sqld.
+//! Measures what a statement costs on the client's side, against one real sqld: with this program's client,
+//! on the bare wire, and with the published client.
 //!
 //!     npm ci --prefix benches/client_cost
 //!     cargo bench --bench client_cost [-- ROUNDS [STATEMENTS]]
 //!
-//! The published client is @libsql/client under Bun; without it the rest is measured. In each round every side runs so
-//! many statements, one after the other, and another side goes first, so that what else the machine does falls on all
-//! alike. Prints medians with 95 % intervals of the time and of the CPU time of the client for a statement, and ratios
-//! of times, taken round by round.
+//! The published client is @libsql/client under Bun; if it is not installed, the rest is measured. In each
+//! round every side runs that many statements one after the other, and each round begins with a different
+//! side, so that other activity of the machine affects all sides alike. Prints medians with 95 % intervals of
+//! the time and of the client's CPU time for a statement, and ratios of times, taken round by round.
 
 #[path = "../tests/common/token.rs"]
 mod token;
@@ -29,7 +30,7 @@ use std::time::Instant;
 
 const ROWS: i64 = 5000;
 const LOOKUP: &str = "SELECT id, payload FROM bench WHERE id = ?";
-/// Rounds that are not counted: a JavaScript engine compiles what runs often.
+/// The number of rounds that are not counted, because a JavaScript engine compiles code that runs often.
 const WARMUP: usize = 5;
 const PUBLISHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/client_cost");
 
@@ -40,12 +41,12 @@ const HELD: &str = "ours, held stream, lookup";
 const OWN: &str = "ours, stream per statement, lookup";
 const LIBSQL: &str = "@libsql/client under Bun, lookup";
 
-/// What is compared, and what is aimed at.
+/// The ratios that are printed, each with its goal.
 const RATIOS: [(&str, &str, &str); 3] =
     [(ONE, ECHO, ""), (HELD, LIBSQL, "aim: at most 0.2"), (OWN, LIBSQL, "aim: below 0.8")];
 
 fn main() {
-    // Cargo adds `--bench` to the arguments of its own accord.
+    // Cargo itself adds `--bench` to the arguments.
     let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     let rounds = numbers.first().copied().unwrap_or(40);
     let statements = numbers.get(1).copied().unwrap_or(500);
@@ -104,18 +105,18 @@ fn populate(server: &Server) {
     }
 }
 
-/// Wall-clock and CPU time of a number of statements, µs.
+/// The wall-clock and CPU time of a number of statements, in µs.
 #[derive(Clone, Copy, Deserialize)]
 struct Times {
     wall_us: f64,
     cpu_us: f64,
 }
 
-/// A way to run statements; a turn of it runs so many.
+/// A way to run statements; one turn runs a given number of them.
 struct Side {
     name: &'static str,
     run: Box<dyn FnMut(usize) -> Times>,
-    /// For a statement, of each round.
+    /// The times for a statement, one for each round.
     times: Vec<Times>,
 }
 
@@ -124,7 +125,7 @@ impl Side {
         Side { name, run: Box::new(run), times: Vec::new() }
     }
 
-    /// One of our own, on the clocks of this thread.
+    /// Returns a side that uses this program's client, timed on the clocks of this thread.
     fn ours(name: &'static str, mut one: impl FnMut() + 'static) -> Side {
         let cpu = || thread_cpu_ns().expect("the thread has a clock") as f64 / 1e3;
         Side::new(name, move |statements| {
@@ -175,7 +176,7 @@ fn sides(server: &Server) -> Vec<Side> {
     sides
 }
 
-/// The wire and the WebSocket alone, with messages as long as those of this statement.
+/// Returns the side with only the wire and the WebSocket, with messages as long as those of this statement.
 fn echo(server: &Server, like: &Statement) -> Side {
     let (mut client, stream) = connect(server);
     let before = client.traffic();
@@ -191,7 +192,7 @@ fn echo(server: &Server, like: &Statement) -> Side {
     })
 }
 
-/// Lookups of one key after the other.
+/// Returns a source of lookups of one key after the other.
 fn lookups() -> impl FnMut() -> Statement {
     let mut key = 0;
     move || {
@@ -204,7 +205,8 @@ fn rows(reply: Result<repro::instrument::hrana::Reply, repro::instrument::hrana:
     reply.expect("an answer").answer.rows.len()
 }
 
-/// The published client in a process of its own, which runs as many statements as it is told on its standard input.
+/// The published client in a process of its own, which runs as many statements as its standard input tells it
+/// to.
 struct Published {
     child: Child,
     input: Option<ChildStdin>,
@@ -212,7 +214,7 @@ struct Published {
 }
 
 impl Published {
-    /// `None` where it is not installed.
+    /// Starts the client; returns `None` if it is not installed.
     fn start(server: &Server) -> Option<Published> {
         let folder = Path::new(PUBLISHED);
         let bun = folder.join("node_modules/.bin/bun");
@@ -240,7 +242,7 @@ impl Published {
 
 impl Drop for Published {
     fn drop(&mut self) {
-        // At the end of its input it ends.
+        // The process ends at the end of its input.
         self.input = None;
         let _ = self.child.wait();
     }

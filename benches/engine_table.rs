@@ -1,14 +1,15 @@
-//! What the engine layer adds to a call: random primary-key SELECTs through the table of pointers and the safe
-//! wrapper, against the same loop with direct calls of the linked C functions.
+//! Measures what the engine layer adds to a call: random primary-key SELECTs through the table of pointers
+//! and the safe wrapper, against the same loop with direct calls of the linked C functions.
 //!
 //!     cargo bench --bench engine_table [-- PAIRS [LOOKUPS]]
 //!
-//! prints the ratio pair by pair, its median and 95 % interval. Each side has a connection of its own to the
-//! same file, with the same settings. All lookups are in one transaction and in the page cache, so that no
-//! system call hides what a call costs. The sides take turns every few hundred lookups, and the time is the CPU
-//! time of the thread, because nothing in the loop waits: so what else the machine does falls on both alike.
+//! Prints the ratio pair by pair, and its median with a 95 % interval. Each side has a connection of its own
+//! to the same file, with the same settings. All lookups are in one transaction and in the page cache, so
+//! that no system call hides what a call costs. The sides alternate every few hundred lookups, and the time
+//! is the CPU time of the thread, because nothing in the loop waits; so other activity of the machine affects
+//! both sides alike.
 
-// The direct loop is what the wrapper is compared with, and a C function can't be called without `unsafe`.
+// The wrapper is compared with a direct loop, which can't call C functions without `unsafe`.
 #![allow(unsafe_code)]
 
 use libsqlite3_sys as ffi;
@@ -22,13 +23,13 @@ use std::path::Path;
 use std::ptr;
 
 const ROWS: i64 = 10_000;
-/// Lookups that a side does in a turn: about 0.1 ms.
+/// The number of lookups in a turn of a side, which take about 0.1 ms.
 const TURN: usize = 250;
 const SELECT: &str = "SELECT id, payload FROM bench WHERE id = ?1";
 const SETTINGS: &str = "PRAGMA cache_size = -65536; BEGIN; SELECT count(*) FROM bench";
 
 fn main() {
-    // Cargo adds `--bench` to the arguments of its own accord.
+    // Cargo itself adds `--bench` to the arguments.
     let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     let pairs = numbers.first().copied().unwrap_or(40);
     let lookups = numbers.get(1).copied().unwrap_or(200_000);
@@ -46,7 +47,7 @@ fn main() {
     for pair in 0..=pairs {
         let (mut wrapper_ns, mut direct_ns) = (0.0, 0.0);
         for (turn, keys) in keys.chunks(TURN).enumerate() {
-            // Which side goes first changes, since the first one finds a colder cache.
+            // The sides take turns at going first, because the first one finds a colder cache.
             if (turn + pair) % 2 == 0 {
                 wrapper_ns += timed(keys, |keys| through_wrapper(&mut select, keys));
                 direct_ns += timed(keys, |keys| direct.look_up(keys));
@@ -68,7 +69,7 @@ fn main() {
     println!("ratio: median {:.4}, 95 % interval {:?}", ratio.value, ratio.interval.map(|i| (i.low, i.high)));
 }
 
-/// CPU time that `look_up` takes, ns; its answer is checked.
+/// Returns the CPU time that `look_up` takes, in ns, and checks its answer.
 fn timed(keys: &[i64], look_up: impl FnOnce(&[i64]) -> i64) -> f64 {
     let started = cpu_time();
     let sum = look_up(keys);
@@ -77,7 +78,7 @@ fn timed(keys: &[i64], look_up: impl FnOnce(&[i64]) -> i64) -> f64 {
     time
 }
 
-/// CPU time of this thread, ns.
+/// Returns the CPU time of this thread, in ns.
 fn cpu_time() -> f64 {
     let time = ClockId::CLOCK_THREAD_CPUTIME_ID.now().expect("the thread has a clock");
     time.tv_sec() as f64 * 1e9 + time.tv_nsec() as f64
@@ -96,7 +97,7 @@ fn populated(path: &Path) -> Connection {
     connection
 }
 
-/// The sum of ids and lengths, as a loop of a suite would read them.
+/// Returns the sum of ids and lengths, read as the loop of a study would read them.
 #[inline(never)]
 fn through_wrapper(select: &mut Statement, keys: &[i64]) -> i64 {
     let mut sum = 0;
@@ -109,7 +110,7 @@ fn through_wrapper(select: &mut Statement, keys: &[i64]) -> i64 {
     sum
 }
 
-/// The same without the wrapper: what a loop in C costs.
+/// Lookups without the wrapper, which cost as much as a loop in C.
 struct Direct {
     handle: *mut ffi::sqlite3,
     program: *mut ffi::sqlite3_stmt,

@@ -1,5 +1,6 @@
-//! CPU time that a client of sweep and million spends on a statement: its own threads against a server that answers
-//! every statement with the same words. `cargo bench --bench load_generator`.
+//! Measures the CPU time that a client of sweep and million spends on a statement, with the program's own
+//! client against a server that answers every statement in the same words. `cargo bench --bench
+//! load_generator`.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use repro::instrument::hrana::Protocol;
@@ -15,7 +16,7 @@ use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 
 const ROUNDS: usize = 20;
 const STATEMENTS: usize = 20_000;
-/// What the clients of a measurement may cost, µs a statement.
+/// The goal for the CPU time of a client, in µs for each statement.
 const AIM: f64 = 10.0;
 
 fn main() {
@@ -47,7 +48,7 @@ fn show(samples: &[f64]) -> String {
     format!("{:.2} [{:.2}, {:.2}]", summary.median, interval.low, interval.high)
 }
 
-/// CPU time, µs: in the client's own code, and in the kernel on its behalf.
+/// CPU time in µs, in the client's own code and in the kernel on its behalf.
 struct Cpu {
     user: f64,
     system: f64,
@@ -61,7 +62,7 @@ impl Cpu {
     }
 }
 
-/// CPU time for each statement.
+/// Returns the CPU time for each statement.
 fn measure(address: &Address, limits: &Limits, round: u64, held: bool) -> Cpu {
     let mut client = Client::connect(address, Protocol::Hrana3, limits).expect("the server is there");
     let stream: Option<Stream> = held.then(|| client.open_stream().expect("the server answers"));
@@ -84,14 +85,14 @@ fn measure(address: &Address, limits: &Limits, round: u64, held: bool) -> Cpu {
     Cpu { user: each(before.user, after.user), system: each(before.system, after.system) }
 }
 
-/// Agrees to the protocol. The type of a refusal, which is large, is the library's.
+/// Accepts the protocol. The large type of a refusal is prescribed by the library.
 #[allow(clippy::result_large_err)]
 fn agree(_: &Request, mut response: Response) -> Result<Response, ErrorResponse> {
     response.headers_mut().insert("Sec-WebSocket-Protocol", "hrana3".parse().expect("a header"));
     Ok(response)
 }
 
-/// Answers a greeting and every request, as sqld would for one row.
+/// Answers a greeting and every request as sqld would for one row.
 fn answer(stream: TcpStream) {
     stream.set_nodelay(true).expect("a socket of TCP");
     let Ok(mut socket) = tungstenite::accept_hdr_with_config(stream, agree, Some(hrana::config())) else {

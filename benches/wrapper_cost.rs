@@ -1,9 +1,9 @@
-//! What `repro` adds to the tool: TOTAL under `repro` against the bare tool, run in turn.
+//! Measures what `repro` adds to the tool: TOTAL under `repro` against the bare tool, run alternately.
 //!
 //!     cargo bench --bench wrapper_cost [-- PAIRS [SIZE]]
 //!
-//! prints the ratio pair by pair, its median and 95 % interval, how far the observed times are from the
-//! reported ones, and how far their sum is from TOTAL.
+//! Prints the ratio pair by pair, its median with a 95 % interval, how far the observed times differ from the
+//! reported ones, and how far their sum differs from TOTAL.
 
 use repro::record::{self, Record};
 use repro::stats::Ratio;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    // Cargo adds `--bench` to the arguments of its own accord.
+    // Cargo itself adds `--bench` to the arguments.
     let numbers: Vec<u32> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     let pairs = numbers.first().copied().unwrap_or(10);
     let size = numbers.get(1).copied().unwrap_or(100).to_string();
@@ -62,7 +62,7 @@ fn total(record: &Record) -> f64 {
     record.legs[0].runs[0].total_ms.expect("the run has ended") as f64
 }
 
-/// The distance of the two clocks, over all runs.
+/// Prints how far the two clocks differ, over all runs.
 fn clocks(records: &[Record]) {
     let mut distances: Vec<(f64, String)> = Vec::new();
     let mut sums = Vec::new();
@@ -70,7 +70,7 @@ fn clocks(records: &[Record]) {
         let mut sum = 0.0;
         for phase in &record.legs[0].phases {
             let measure = &phase.samples[0].measure;
-            // Both ends of a very short row may come in one piece; then there is nothing to compare.
+            // Both ends of a very short row may arrive in one piece, and then there is nothing to compare.
             let (Some(reported), Some(ns)) = (measure.reported_ms, measure.elapsed_ns) else { continue };
             let observed = ns as f64 / 1e6;
             distances.push(((observed - reported as f64).abs(), phase.name.clone()));

@@ -1,4 +1,5 @@
-//! The command line. Help, man page and completions come from these types; what a study takes, it says itself.
+//! The command line. Help, man page and completions are generated from these types; each study adds its own
+//! options.
 
 use crate::exit::Exit;
 use crate::study::registry::{DEFAULT, STUDIES};
@@ -68,29 +69,29 @@ pub enum Command {
     Launch(LaunchArgs),
 }
 
-/// The options of a study, as they were given.
+/// A study with the options that were given for it.
 #[derive(Clone)]
 pub struct StudyOptions {
-    /// The study.
+    /// The study that the options belong to.
     pub study: &'static dyn Study,
-    /// Its options.
+    /// The parsed options.
     pub matches: ArgMatches,
 }
 
-/// A study to run, and what becomes of its samples.
+/// A study to run, with its options and those of its output.
 #[derive(Clone)]
 pub struct StudyRun {
     /// The study with its options.
     pub options: StudyOptions,
-    /// What becomes of the samples.
+    /// Where the samples are written.
     pub output: OutputArgs,
 }
 
-/// A run of the study that runs when none is named.
+/// A run of the default study, which runs when none is named.
 #[derive(Clone)]
 pub struct DefaultRun(pub StudyRun);
 
-/// The options of the study that runs when none is named, without those of its output.
+/// The options of the default study, without those of its output.
 #[derive(Clone)]
 pub struct DefaultOptions(pub StudyOptions);
 
@@ -119,9 +120,9 @@ impl FromArgMatches for StudyRun {
 impl Subcommand for StudyRun {
     fn augment_subcommands(command: clap::Command) -> clap::Command {
         let add = |command: clap::Command, study: &&'static dyn Study| {
-            let about = study.shape().about;
-            let own = clap::Command::new(study.shape().name).about(about);
-            command.subcommand(OutputArgs::augment_args(study.options(own)))
+            let own = OutputArgs::augment_args(study.options(clap::Command::new(study.shape().name)));
+            // The docstring of a type of options would stand here otherwise.
+            command.subcommand(own.about(study.shape().about).long_about(None))
         };
         STUDIES.iter().fold(command.subcommand_required(true).arg_required_else_help(true), add)
     }
@@ -227,12 +228,12 @@ pub struct ForceArgs {
     pub force: bool,
 }
 
-/// Formats beside the table: an option for each that there is.
+/// The output formats beside the table, with one option for each.
 #[derive(Clone, Default)]
 pub struct FormatArgs {
-    /// The files to write, each in one format.
+    /// The files to write, each with its format.
     pub files: Vec<(&'static dyn crate::export::Format, PathBuf)>,
-    /// Whether files that exist are overwritten.
+    /// Whether existing files are overwritten.
     pub force: ForceArgs,
 }
 

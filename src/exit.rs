@@ -1,26 +1,27 @@
-//! How the program ends.
+//! The exit status of the program.
 
 use crate::record::Failure;
 
-/// The exit status.
+/// An exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All reproduced, or done.
+    /// Everything was reproduced or done.
     Fine = 0,
     /// Something differs.
     Differs = 1,
-    /// Usage or bad input.
+    /// The usage or the input is wrong.
     Usage = 2,
-    /// Could not measure.
+    /// Measuring failed.
     Unmeasured = 3,
 }
 
 impl Exit {
-    /// The statuses, for help.
+    /// The statuses in words, for the help.
     pub const IN_WORDS: &str =
         "Exit status: 0 all reproduced, 1 something differs, 2 usage or bad input, 3 could not measure.";
 
-    /// The status for an error that reached the top: a measurement that failed, as opposed to its options.
+    /// Returns the status for an error that reached the top: it tells a measurement that failed from a
+    /// mistake in its options.
     pub fn of(error: &anyhow::Error) -> Exit {
         match error.downcast_ref::<Failure>() {
             Some(_) => Exit::Unmeasured,

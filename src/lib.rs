@@ -1,8 +1,8 @@
 //! `repro` makes SQLite benchmark numbers that can be cited, and checks numbers that others published.
 //!
-//! Data flows one way: a [`study`] measures with [`instrument`]s into a [`record`]; [`figure`]s are read from it,
-//! and [`stats`] say how sure they are; [`verify`], [`report`] and [`export`] tell what they come to. Only
-//! [`command`] joins the stages.
+//! Data flows one way: a [`study`] measures with [`instrument`]s into a [`record`]; [`figure`]s are read from
+//! it, and [`stats`] say how certain they are; [`verify`], [`report`] and [`export`] present the results.
+//! Only [`command`] joins the stages.
 
 pub mod cli;
 pub mod command;

@@ -1,4 +1,4 @@
-//! Reads the command line, has it done, and says how it ended.
+//! Parses the command line, dispatches it, and reports how it ended.
 
 use clap::Parser;
 use repro::cli::Cli;

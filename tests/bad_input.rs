@@ -1,5 +1,5 @@
-//! Bad input of every kind: the exact exit code, a message that names what is wrong, nothing destroyed and
-//! nothing half done.
+//! Bad input of every kind: it leads to the exact exit code and a message that names what is wrong; nothing
+//! is destroyed and nothing half done.
 
 mod common;
 
@@ -107,7 +107,7 @@ fn a_database_that_exists_is_left_alone() {
         assert_eq!(list(&home.work()), std::slice::from_ref(&path));
         fs::remove_file(path).unwrap();
     }
-    // A link that leads nowhere is a name that is taken as well.
+    // A name is also taken by a link that leads nowhere.
     std::os::unix::fs::symlink("nowhere", home.file("t.db")).unwrap();
     refused(&home, &["--size", "1", "--database", "t.db"], &["t.db exists"]);
     refused(
@@ -174,7 +174,8 @@ fn a_device_is_written_to_and_not_replaced() {
     }
 }
 
-/// Calls a copy of the program as a user without privileges; `None`, with the reason printed, if there is no way.
+/// Calls a copy of the program as a user without privileges; returns `None` and prints the reason if that is
+/// impossible.
 fn as_nobody(home: &Home, arguments: &[&str]) -> Option<Done> {
     let program = home.temporary().join("repro");
     if !program.exists() {
@@ -218,7 +219,7 @@ fn folders_without_permission() {
     let Some(done) = as_nobody(&home, &["capture", "x", "--dir", "locked", "--size", "1"]) else { return };
     done.exits(2).says(&["locked: no such folder, or no permission to write there"]);
     assert!(list(&locked).is_empty());
-    // The home itself can't be written to: said before anything runs, too.
+    // If the home itself can't be written to, that is also reported before anything runs.
     let Some(done) = as_nobody(&home, &["--size", "1"]) else { return };
     if is_root() {
         done.exits(2).says(&["can't create this folder: Permission denied"]);
@@ -298,7 +299,7 @@ fn a_disk_that_fills_in_the_middle_of_a_run() {
         database.to_str().unwrap(),
     ]);
     common::wait_until("the database is there", Duration::from_secs(60), || database.exists().then_some(()));
-    // Whatever a run gives back is taken at once, so that sooner or later one finds no room.
+    // Space that a run frees is taken at once, so that sooner or later the program finds none.
     let limit = std::time::Instant::now() + Duration::from_secs(60);
     while program.runs() && std::time::Instant::now() < limit {
         disk.fill();

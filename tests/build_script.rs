@@ -1,4 +1,4 @@
-//! The real build script: a pin that does not match, a compiler that is missing, no network.
+//! The real build script: with a pin that does not match, without a compiler, and without a network.
 
 mod common;
 
@@ -8,8 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// Runs the real build script in a project of its own that has its files, and none of the program's
-/// dependencies: they would be compiled for nothing. What is compiled lies below `target`, for the next time.
+/// Runs the real build script in a project of its own that has its files but none of the program's
+/// dependencies, which would be compiled for nothing. What is compiled is kept below `target` for the next
+/// time.
 fn build_script(case: &str, prepare: impl Fn(&Path), environment: &[(&str, &str)]) -> Option<Done> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! Memory groups as the kernel makes them. Where this user can have none, or has no disk, a test says so and
-//! passes: run it as root.
+//! Memory groups as the kernel makes them. If this user can make none, or has no disk, a test says so and
+//! passes; run the tests as root.
 
 use repro::instrument::cgroup::{Limits, MemoryGroup, Usage, enter};
 use repro::instrument::page_cache::{drop_file, resident_bytes};
@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
-/// Names the files that a child of these tests enters.
+/// The variable that names the files which a child of these tests enters.
 const PROCS: &str = "REPRO_TEST_PROCS";
-/// Goes into the groups, then becomes the program.
+/// A script that enters the groups and then becomes the program.
 const ENTER: &str = r#"while [ "$1" != -- ]; do echo 0 >"$1" || exit 99; shift; done; shift; exec "$@""#;
 
-/// Says why a test has nothing to do here, unless nothing may be left out.
+/// Says why a test is skipped, unless no test may be.
 fn skipped(reason: &str) {
     assert!(std::env::var_os("REPRO_NO_SKIP").is_none(), "may not be skipped: {reason}");
     println!("skipped: {reason}");
@@ -35,7 +35,7 @@ fn limited(limits: Limits) -> Option<MemoryGroup> {
     MemoryGroup::create(limits).inspect_err(|reason| skipped(&reason.to_string())).ok()
 }
 
-/// A file of 64 MiB on a disk, none of it in memory.
+/// Creates a file of 64 MiB on a disk, none of it in memory.
 fn file_on_disk() -> Option<(TempDir, PathBuf)> {
     let folder =
         tempfile::tempdir_in(std::env::var_os("REPRO_TEST_DISK").unwrap_or("/var/tmp".into())).unwrap();
@@ -61,8 +61,8 @@ fn inside(group: &MemoryGroup, program: &[&str]) -> Command {
     command
 }
 
-/// Reads `path` twice with `command`, a line on standard input starting each pass. Returns the bytes that came
-/// from storage, pass by pass.
+/// Reads `path` twice with `command`; a line on standard input starts each pass. Returns the bytes that came
+/// from storage in each pass.
 fn read_twice(mut command: Command) -> [u64; 2] {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut ask = child.stdin.take().unwrap();
@@ -82,7 +82,7 @@ fn read_twice(mut command: Command) -> [u64; 2] {
 
 const PASSES: &str = r#"while read -r go; do cat "$1" >/dev/null && echo done; done"#;
 
-/// This test program again, for one of the children below.
+/// Returns the command that runs this test program again, for one of the children below.
 fn this_program(test: &str) -> Vec<String> {
     let program = std::env::current_exe().unwrap().to_string_lossy().into_owned();
     [&program, test, "--exact", "--ignored", "--nocapture"].map(str::to_owned).to_vec()
@@ -106,7 +106,7 @@ fn watch<T>(group: &MemoryGroup, work: impl FnOnce() -> T) -> (T, Vec<Usage>) {
     })
 }
 
-/// The directories are gone; a scope's goes when systemd sees that it is empty.
+/// Asserts that the directories are gone; that of a scope goes when systemd sees that it is empty.
 fn assert_gone(procs_files: &[PathBuf]) {
     for file in procs_files {
         assert!(!file.parent().unwrap().exists(), "{}", file.display());
@@ -148,7 +148,7 @@ fn without_a_group_the_second_pass_is_from_memory() {
 fn a_process_over_the_limit_is_killed_and_counted() {
     let Some(group) = group(24) else { return };
     let mut command = Command::new("sh");
-    // The program itself enters, by the function that is there for it.
+    // The program enters the group itself, through the function for that.
     command.args(["-c", r#"exec "$@""#, "sh"]).args(group.wrapper_command().unwrap_or_default());
     command.args(this_program("child_allocates_64_mib"));
     command.env(PROCS, std::env::join_paths(group.procs_files()).unwrap());
@@ -198,7 +198,7 @@ fn the_group_of_a_killed_run_is_removed_by_the_next() {
     let said: Vec<_> = lines.map(Result::unwrap).take_while(|line| line != "made").collect();
     let files: Vec<_> =
         said.iter().filter(|line| line.ends_with("/cgroup.procs")).map(PathBuf::from).collect();
-    // While it lives, its groups are its own.
+    // While the process lives, its groups are left alone.
     MemoryGroup::remove_stale();
     let all_there = files.iter().all(|file| file.exists());
     run.kill().unwrap();
@@ -206,7 +206,7 @@ fn the_group_of_a_killed_run_is_removed_by_the_next() {
     assert!(all_there);
     println!("{said:?}");
     let removed = MemoryGroup::remove_stale();
-    // Its number may be taken again by another process of these tests, but not that soon.
+    // Another process of these tests may get the same id, but not that soon.
     assert_gone(&files);
     assert!(removed >= files.len(), "{removed}");
 }
@@ -237,7 +237,7 @@ fn two_groups_have_a_limit_each() {
         assert!(small.current_bytes <= 8 * MIB && large.current_bytes <= 32 * MIB, "{small:?} {large:?}");
         assert!(large.page_cache_bytes > 16 * MIB, "{large:?}");
     }
-    // The end of the first leaves the second alone.
+    // The end of the first group leaves the second alone.
     drop(at_8);
     assert!(inside(&at_32, &["true"]).status().unwrap().success());
     drop(at_32);
@@ -261,7 +261,7 @@ fn cpu_time_is_limited() {
     assert!(used > 0.02 && used < 0.5 * wall, "{used} s of {wall} s");
 }
 
-/// User and system time of a process, which the kernel tells in hundredths of a second.
+/// Returns the user and system time of a process, which the kernel gives in hundredths of a second.
 fn cpu_seconds(pid: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! The command line: what needs no measurement.
+//! The parts of the command line that need no measurement.
 
 mod common;
 
@@ -27,6 +27,11 @@ fn help_names_every_command_and_the_exit_codes() {
         "2 usage or bad input",
         "3 could not measure",
     ]);
+    home.repro(&["run", "oltp", "--help"]).exits(0).prints(&[
+        "a real workload through SQLite",
+        "--rows",
+        "--json",
+    ]);
     for command in ["verify", "import", "show", "cite", "capture", "compare", "list", "doctor"] {
         home.repro(&[command, "--help"]).exits(0).prints(&[&format!("Usage: repro {command}")]);
     }
@@ -38,13 +43,13 @@ fn list_names_studies_references_and_engines() {
     let home = Home::new();
     home.repro(&["list"]).exits(0).prints(&[
         "studies\n  speedtest1 ",
-        "references\n  cx23  oltp: ",
-        "  sqlitend-sweep  sweep: ",
+        "references\n  cx23                  oltp: ",
+        "  sqlitend-sweep        sweep: ",
         "engines\n  speedtest1    SQLite 3.53.4 (2026-",
         "cc -O3 -DSQLITE_ENABLE_RTREE speedtest1.c sqlite3.c -lpthread -ldl -lm",
     ]);
     home.write("broken.csv", "key\n");
-    home.repro(&["list", "--references", "."]).exits(0).prints(&["broken.csv  can't be used: "]);
+    home.repro(&["list", "--references", "."]).exits(0).prints(&["broken.csv          can't be used: "]);
 }
 
 #[test]

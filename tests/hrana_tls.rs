@@ -1,7 +1,8 @@
-//! `wss`: who is trusted, what is said of who is not, and that the deadline holds before there is a connection.
+//! `wss`: which servers are trusted, what is reported about the others, and that the deadline applies before
+//! there is a connection.
 //!
-//! The authorities that are trusted are those of `SSL_CERT_FILE`, so the client runs in a process of its own: this test
-//! program again, with one ignored test.
+//! The trusted certificate authorities are those in `SSL_CERT_FILE`, so the client runs in a process of its
+//! own: this test program again, with one ignored test.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -25,15 +26,15 @@ use tempfile::TempDir;
 use tungstenite::handshake::server::{Request, Response};
 use tungstenite::{Message, WebSocket};
 
-/// Tells the process of the client where the server is …
+/// The variable that tells the client's process where the server is.
 const URL: &str = "REPRO_TEST_URL";
-/// … and after how many milliseconds the user wishes it to end.
+/// The variable that tells it after how many milliseconds the user interrupts it.
 const WISH: &str = "REPRO_TEST_WISH";
 const SECOND: Duration = Duration::from_secs(1);
 
 type Tls = StreamOwned<ServerConnection, TcpStream>;
 
-/// An authority, and a certificate of it for `localhost`.
+/// A certificate authority, and its certificate for `localhost`.
 struct Authority {
     folder: TempDir,
     config: Arc<ServerConfig>,
@@ -65,12 +66,12 @@ impl Authority {
         Authority { folder, config: Arc::new(config) }
     }
 
-    /// The file that makes it trusted.
+    /// Returns the file that makes the authority trusted.
     fn file(&self) -> PathBuf {
         self.folder.path().join("authority.pem")
     }
 
-    /// A server of one connection, which `play` gets once TLS stands.
+    /// Starts a server for one connection, which `play` gets after the TLS handshake.
     fn serve(&self, play: fn(Tls)) -> u16 {
         let config = Arc::clone(&self.config);
         serve(move |mut stream| {
@@ -116,7 +117,7 @@ fn answer(stream: Tls) {
     while socket.read().is_ok() {}
 }
 
-/// Not a test of its own: the client's process.
+/// This is not a test, but the client's process.
 #[test]
 #[ignore = "run by the other tests"]
 fn client() {
@@ -140,7 +141,7 @@ fn client() {
     println!("\noutcome: {outcome}");
 }
 
-/// What comes of a client that trusts the authorities in a file.
+/// Returns the result of a client that trusts the authorities in a file.
 #[track_caller]
 fn outcome(url: &str, trusted: &PathBuf, wish: Option<u64>) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -193,7 +194,7 @@ fn servers_without_tls_or_with_little_of_it() {
         linger(stream);
     };
     let trickle: fn(TcpStream) = |mut stream| {
-        // The beginning of a record of the handshake that is announced to be long.
+        // These bytes begin a handshake record that announces a great length.
         let _ = stream.write_all(&[22, 3, 3, 0x3f, 0xff]);
         while stream.write_all(&[0]).is_ok() {
             thread::sleep(Duration::from_millis(50));

@@ -1,4 +1,4 @@
-//! `repro import`: each saved output is imported right, or refused with the line and the reason.
+//! `repro import`: each saved output is imported correctly, or refused with the line and the reason.
 
 mod common;
 
@@ -12,14 +12,14 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outputs")
 }
 
-/// What must come out of a file.
+/// What a file must lead to.
 #[derive(Clone, Copy)]
 enum Expect {
-    /// Records, each in one word a run: its TOTAL in ms and its rows.
+    /// Records, with their TOTAL in ms for each run and their number of rows.
     Whole { lines: (u64, u64), rows: usize, totals: &'static [i64] },
     /// One record of one run that does not count, for a reason that begins like this.
     Partial { lines: (u64, u64), rows: usize, reason: &'static str },
-    /// The line, and a part of the reason.
+    /// A refusal at this line, with this part of the reason.
     Refused(u64, &'static str),
 }
 use Expect::{Partial, Refused, Whole};
@@ -33,14 +33,14 @@ const SIDE_BY_SIDE: &str = "two outputs side by side; save each to a file of its
 
 /// Every fixture that holds one record or none.
 const FIXTURES: &[(&str, Expect)] = &[
-    // As the tool wrote it.
+    // These are outputs as the tool wrote them.
     ("default-list.txt", Whole { lines: (1, 93), rows: 83, totals: &[150] }),
     ("verify-mix1.txt", Whole { lines: (1, 96), rows: 85, totals: &[181] }),
     ("stats-verify.txt", Whole { lines: (1, 88), rows: 23, totals: &[37] }),
     ("scaled-testsets.txt", Whole { lines: (1, 40), rows: 37, totals: &[122] }),
     ("star-app.txt", Whole { lines: (1, 11), rows: 8, totals: &[13] }),
     ("two-alike.txt", Whole { lines: (1, 22), rows: 8, totals: &[13, 14] }),
-    // As it comes out of logs, terminals, editors and other C libraries.
+    // These are outputs from logs, terminals, editors and other C libraries.
     ("ansi-ci-prefix.txt", Whole { lines: (2, 12), rows: 8, totals: &[29] }),
     ("banner-behind-prompt.txt", Whole { lines: (1, 11), rows: 8, totals: &[12] }),
     ("boot-log.txt", Whole { lines: (8, 18), rows: 8, totals: &[13] }),
@@ -56,7 +56,7 @@ const FIXTURES: &[(&str, Expect)] = &[
     ("utf8-bom.txt", Whole { lines: (1, 11), rows: 8, totals: &[12] }),
     ("wrapped-60.txt", Whole { lines: (1, 23), rows: 8, totals: &[19] }),
     ("zero-row-removed.txt", Whole { lines: (1, 92), rows: 82, totals: &[150] }),
-    // Runs that did not end.
+    // These are runs that did not end.
     ("cut-in-a-time.txt", Partial { lines: (1, 9), rows: 6, reason: "cut short in row app/100: no TOTAL" }),
     ("killed-mid-row.txt", Partial { lines: (1, 3), rows: 1, reason: "cut short in row main/110: no TOTAL" }),
     (
@@ -64,7 +64,7 @@ const FIXTURES: &[(&str, Expect)] = &[
         Partial { lines: (1, 5), rows: 3, reason: "cut short at the beginning of testset rtree" },
     ),
     ("no-rtree-merged.txt", Partial { lines: (1, 6), rows: 2, reason: "compile with -DSQLITE_ENABLE_RTREE" }),
-    // The run says itself that it holds nothing.
+    // These runs themselves say that they contain nothing.
     ("banner-alone.txt", Refused(1, "a run begins here but has no rows")),
     (
         "cannot-open.txt",
@@ -77,7 +77,7 @@ const FIXTURES: &[(&str, Expect)] = &[
     ("after-failure.txt", Refused(7, "the output continues after the run failed: SQL error: disk I/O error")),
     ("sqlonly.txt", Refused(4, NO_TIMES)),
     ("trace-merged.txt", Refused(4, "the row has no time, and what follows is not the tool's")),
-    // Changed by one digit, one line, one word.
+    // These were changed by one digit, one line, or one word.
     ("total-edited.txt", Refused(35, "TOTAL is 0.565 s, but the rows add up to 0.564 s")),
     ("row-removed.txt", Refused(34, "TOTAL is 0.564 s, but the rows add up to 0.546 s")),
     ("negative-row.txt", Refused(4, "row star/120 took a negative time: the wall clock was set back")),
@@ -102,14 +102,14 @@ const FIXTURES: &[(&str, Expect)] = &[
     ("interleaved.txt", Refused(2, "row 100 appears twice; two outputs are mixed here")),
     ("two-columns.txt", Refused(1, SIDE_BY_SIDE)),
     ("two-columns-bar.txt", Refused(1, SIDE_BY_SIDE)),
-    // Seconds, or milliseconds without padding?
+    // These may be in seconds, or in milliseconds without padding.
     (
         "rounded-seconds.txt",
         Refused(1, "TOTAL adds up either way, as milliseconds without padding and as rounded"),
     ),
     ("rounded-seconds-unconfirmed.txt", Refused(1, "TOTAL does not confirm that they are milliseconds")),
     ("unpadded-no-total.txt", Refused(3, "no TOTAL to tell what they mean")),
-    // Never the tool's.
+    // These are not from the tool.
     ("quoted-row.txt", Refused(2, NOT_OURS)),
     ("other-benchmark.txt", Refused(1, NOT_OURS)),
     ("markdown-table.txt", Refused(3, "is a row of a published table, not the tool's output")),
@@ -128,7 +128,7 @@ const OF_SEVERAL: &[&str] = &[
     "two-unlike.txt",
 ];
 
-/// Imports `file` and holds it to `expect`; the record, if there is one.
+/// Imports `file`, checks it against `expect`, and returns the record if there is one.
 #[track_caller]
 fn judge(file: &Path, expect: Expect) -> Option<Value> {
     let home = Home::new();
@@ -170,7 +170,7 @@ fn assert_partial(record: &Value, reason: &str) {
     assert!(run.get("total_ms").is_none(), "{run}");
 }
 
-/// A fixture of one record, by the table above.
+/// Returns the record of a fixture in the table above.
 #[track_caller]
 fn record(name: &str) -> Value {
     let (_, expect) = FIXTURES.iter().find(|(file, _)| *file == name).unwrap();
@@ -239,7 +239,7 @@ fn what_the_output_does_not_say_is_left_open() {
     assert_eq!(old["parameters"], json!({ "size": 20 }));
     // Each testset of such a list has a scale that the output does not show.
     assert_eq!(record("scaled-testsets.txt")["parameters"], json!({}));
-    // A fence ends the output: the note below it is no statistic.
+    // A fence ends the output: the note below it is not a statistic.
     assert!(runs(&record("markdown-fence.txt"))[0].get("detail").is_none());
 }
 
@@ -350,7 +350,7 @@ fn records_go_where_they_are_sent() {
     import(&[]).exits(0);
     assert_eq!(home.records().len(), 2);
 
-    // One name that is taken, and nothing is written at all.
+    // If one name is taken, nothing is written at all.
     home.write("taken", "");
     fs::create_dir(home.file("records")).unwrap();
     let second = home.write("records/2.json", "mine");
@@ -410,12 +410,13 @@ fn a_file_of_any_size_and_shape_ends_soon() {
     );
 }
 
-/// Outputs that others published, and how each comes out: a record of this TOTAL, a partial one, or a refusal.
+/// Outputs that others published, and what each leads to: a record with this TOTAL, a partial one, or a
+/// refusal.
 #[test]
 fn published_outputs_come_out_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/speedtest1-outputs");
     if !folder.is_dir() {
-        // They are not part of the project, so that their absence is no gap in a checkout.
+        // They are not part of the project, so a checkout without them is complete.
         return println!("skipped: {}: no published outputs beside the project", folder.display());
     }
     let whole =

@@ -1,7 +1,8 @@
-//! What must hold of the importer and the scanner whatever they are fed: no panic, no whole run whose TOTAL
-//! is not the sum of its rows, and no changed digit of a time that goes unnoticed.
+//! Properties of the importer and the scanner for any input: no panic, no complete run whose TOTAL is not the
+//! sum of its rows, and no changed digit of a time that goes unnoticed.
 //!
-//! In CI there are more than 100,000 cases, elsewhere a twentieth of them; a failure prints its smallest input.
+//! In CI there are more than 100,000 cases, elsewhere a twentieth of them; a failure prints its smallest
+//! input.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -12,7 +13,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Runs `check` on `thousands` times 1,000 cases in CI, and on a twentieth of them elsewhere.
+/// Runs `check` on 1,000 times `thousands` cases in CI, and on a twentieth of them elsewhere.
 fn hold<S: Strategy>(thousands: u32, cases: S, check: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     let config = Config {
@@ -29,7 +30,7 @@ fn fixture(name: &str) -> Vec<u8> {
     fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/outputs").join(name)).unwrap()
 }
 
-/// Outputs of whole runs, short ones, in every layout that the importer knows.
+/// Outputs of short complete runs, in every layout that the importer knows.
 static INTACT: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let names = [
         "star-app.txt",
@@ -51,7 +52,7 @@ static INTACT: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     names.map(fixture).to_vec()
 });
 
-/// The same, and outputs with something wrong.
+/// The same outputs, and outputs with faults.
 static ANY: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let names = [
         "killed-then-whole-glued.txt",
@@ -70,7 +71,7 @@ static ANY: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     INTACT.iter().cloned().chain(names.map(fixture)).collect()
 });
 
-/// Imports, and checks what must hold of whatever comes back.
+/// Imports a text, and checks the properties of the result.
 fn import_checked(text: &[u8]) -> Result<Result<Vec<ImportedRun>, ImportError>, TestCaseError> {
     let result = import(text);
     let count = 1 + text.iter().filter(|&&byte| byte == b'\n' || byte == b'\r').count();
@@ -120,7 +121,7 @@ enum Change {
 impl Change {
     fn any() -> impl Strategy<Value = Change> {
         let at = any::<Index>;
-        // Bytes that mean something in these texts, more often than others.
+        // Bytes that have a meaning in these texts are more frequent than others.
         let byte = || prop_oneof![select(&b"0123456789.- s\n\r\t\x1b\0TOTAL:|`\""[..]), any::<u8>()];
         let line = select(
             &[
@@ -209,7 +210,7 @@ impl Change {
     }
 }
 
-/// A text with up to `most` changes.
+/// Returns a text with up to `most` changes.
 fn changed(texts: &'static [Vec<u8>], most: usize) -> impl Strategy<Value = Vec<u8>> {
     (select(texts), prop::collection::vec(Change::any(), 0..=most)).prop_map(|(mut text, changes)| {
         changes.iter().for_each(|change| change.apply(&mut text));
@@ -217,7 +218,7 @@ fn changed(texts: &'static [Vec<u8>], most: usize) -> impl Strategy<Value = Vec<
     })
 }
 
-/// Bytes without a plan, and pieces of the tool's language in any order.
+/// Returns random bytes, and pieces of the tool's language in any order.
 fn babble() -> impl Strategy<Value = Vec<u8>> {
     let token = select(
         &[
@@ -286,7 +287,7 @@ fn any_changed_output_is_imported_or_refused() {
     hold(50, changed(&ANY, 6), |text| import_checked(&text).map(drop));
 }
 
-/// Places of the digits that make up the times of rows and of TOTAL, in each intact output.
+/// The positions of the digits in the times of rows and of TOTAL, in each intact output.
 static DIGITS: LazyLock<Vec<(usize, usize)>> = LazyLock::new(|| {
     let time = regex::bytes::Regex::new(r"(?m)[0-9]+\.[0-9]{1,3}s?(?:\x1b\[K)?\r?$").unwrap();
     let mut places = Vec::new();
@@ -315,7 +316,7 @@ fn no_digit_of_any_time_is_overlooked() {
     }
 }
 
-/// How a run is laid out: every way in which its times stay what they are.
+/// The layout of a run; none of them changes the times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Layout {
     Plain,
@@ -326,7 +327,7 @@ enum Layout {
     Wrapped(usize),
 }
 
-/// A run with these times, and the places of their digits.
+/// Returns a run with these times, and the positions of their digits.
 fn print(times: &[i64], layout: Layout) -> (Vec<u8>, Vec<usize>) {
     let template = String::from_utf8(fixture("star-app.txt")).unwrap();
     let (mut text, mut digits) = (String::new(), Vec::new());
@@ -386,7 +387,7 @@ fn what_is_printed_is_what_is_imported_and_a_changed_digit_is_noticed() {
     });
 }
 
-/// What the scanner makes of `text` when it comes in pieces that end at `cuts`.
+/// Returns what the scanner makes of `text` when it arrives in pieces that end at `cuts`.
 fn scan(text: &[u8], cuts: &[Index]) -> (Vec<Event>, RunOutput) {
     let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
     ends.push(text.len());
@@ -405,7 +406,8 @@ fn cuts() -> impl Strategy<Value = Vec<Index>> {
     prop::collection::vec(any::<Index>(), 0..40)
 }
 
-/// Cut anywhere, the result is the same; a whole run has no fault, and its rows add up.
+/// Checks that the result is the same wherever the text is cut, that a complete run has no fault, and that
+/// its rows add up.
 fn check_scanner((text, cuts): (Vec<u8>, Vec<Index>)) -> Result<(), TestCaseError> {
     let whole = scan(&text, &[]);
     prop_assert_eq!(&scan(&text, &cuts), &whole);

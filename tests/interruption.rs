@@ -1,5 +1,5 @@
-//! A measurement that is cut short, in every way: what was measured is kept and said to be partial, and
-//! nothing is left behind.
+//! Measurements that are cut short in every way: what was measured is kept and marked partial, and nothing is
+//! left behind.
 
 mod common;
 
@@ -15,36 +15,37 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How soon the program must end when it is asked to.
 const SOON: Duration = Duration::from_secs(3);
 
-/// The record as it stands, if there is one.
+/// Returns the current record, if there is one.
 fn peek(path: &Path) -> Option<Value> {
     let text = fs::read_to_string(path).ok().filter(|text| !text.is_empty())?;
     Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in: {text}")))
 }
 
-/// Waits until the record holds so many runs.
+/// Waits until the record holds this many runs.
 fn wait_for_runs(path: &Path, count: usize) {
     wait_until("a run is in the record", PATIENCE, || {
         peek(path).filter(|record| runs(record).len() >= count)
     });
 }
 
-/// CPU time of the tool so far, once it is the tool and no longer the program that becomes it.
+/// Returns the CPU time of the tool so far, once it is the tool and no longer the program that becomes it.
 fn work_of(pid: i32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, is the second field; user time is the fourteenth, in hundredths of a second.
+    // The name, in parentheses, is the second field; the user time is the fourteenth, in hundredths of a
+    // second.
     let (name, fields) = stat.rsplit_once(')')?;
     let ticks: u64 = fields.split_whitespace().nth(11)?.parse().ok()?;
     name.ends_with("(speedtest1").then_some(ticks * 10)
 }
 
-/// Waits until the tool runs and has worked for this long.
+/// Waits until the tool is running and has worked for this long.
 fn wait_for_work(home: &Home, milliseconds: u64) -> i32 {
     let mut first: Option<(i32, u64)> = None;
     wait_until("the tool is at work", PATIENCE, || {
         let pid = *home.tools().first()?;
         let work = work_of(pid)?;
         match first {
-            // What it spent before it became the tool stays in its account.
+            // The time that the process used before it became the tool is included in its account.
             Some((known, from)) if known == pid => (work >= from + milliseconds).then_some(pid),
             _ => {
                 first = Some((pid, work));
@@ -54,7 +55,8 @@ fn wait_for_work(home: &Home, milliseconds: u64) -> i32 {
     })
 }
 
-/// What is left of a run that was cut: its finished steps, and the reason why it does not count.
+/// Asserts what is left of a run that was cut short: its finished steps, and the reason why it does not
+/// count.
 #[track_caller]
 fn assert_cut_in_a_step(record: &Value, run: u64, reason: &str) {
     let last = runs(record).last().unwrap();
@@ -112,8 +114,8 @@ fn killed_at_any_moment() {
         assert_runs_are_whole(&record, ROWS);
         home.repro(&["show", &name]).exits(0).prints(&["PARTIAL: not finished: still running, or killed"]);
 
-        // A kill in the moment of a save leaves the half-written file beside the record; the next save of that
-        // name takes its place.
+        // A kill during a save leaves the half-written file beside the record; the next save of that name
+        // replaces it.
         let half = home.file(&format!(".{name}.part"));
         if fs::remove_file(&half).is_ok() {
             eprintln!("killed in a save after {delay:?}: {} was left", half.display());
@@ -226,7 +228,7 @@ fn a_record_can_be_read_at_any_moment() {
     wait_until("the record is there", PATIENCE, || peek(&file));
     let (mut last, mut looks) = (0, 0);
     while program.runs() {
-        // Not even for a moment is it absent, empty, or half.
+        // The record is never absent, empty or incomplete, not even for a moment.
         let record = peek(&file).expect("the record is absent or empty");
         let found = runs(&record).len();
         assert!(found >= last);

@@ -1,5 +1,6 @@
-//! Data flows one way, and a study stands alone. Parses every file in `src` and fails, with file and line,
-//! on code that breaks a rule of the layout. Each rule is tried on made-up files, too, which it must refuse.
+//! Data flows one way, and studies are independent of each other. Parses every file in `src` and fails, with
+//! file and line, on code that breaks a rule of the layout. Each rule is also tried on made-up files, which
+//! it must refuse.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +10,7 @@ use std::sync::LazyLock;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, ExprLit, Lit, Type, UseTree};
 
-/// Each module at the root with the others that it may name.
+/// Each module at the root of the crate with the others that it may name.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("machine", &[]),
@@ -24,33 +25,33 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("cli", &["study", "exit", "export"]),
 ];
 
-/// These join the others and may name each of them.
+/// The modules that join the others and may name each of them.
 const FREE: &[&str] = &["command", "main", "lib"];
 
-/// SQLite's C interface can't be called otherwise; nothing else is unsafe.
+/// The only module with unsafe code, because SQLite's C interface can't be called otherwise.
 const UNSAFE: [&str; 2] = ["instrument", "engine"];
 
-/// A rule that has less than this to look at is blind.
+/// The smallest numbers of things that a rule must find in `src`; a rule that finds fewer is blind.
 const LEAST_ARROWS: usize = 51;
 const LEAST_NAMES: usize = 4;
 const LEAST_TYPES: usize = 3;
 
-/// Ends a path of which everything is taken, by a glob or under another name. What the code then uses of it
-/// can't be seen.
+/// The end of a path whose whole content is imported, by a glob or under another name, so that what the code
+/// then uses of it can't be seen.
 const WHOLE: &str = "*";
 
-/// What the rules look at.
+/// A fact that the rules look at.
 enum What {
-    /// The file itself.
+    /// The start of the file, which stands for the file itself.
     Start,
     /// A path from the root of the crate: `crate::a::b` is `["a", "b"]`.
     Path(Vec<String>),
-    /// `mod x;`, with the path of that module.
+    /// A declaration `mod x;`, with the path of that module.
     File(Vec<String>),
     Word(String),
     /// The value of a string literal.
     Text(String),
-    /// The name that a study has for people.
+    /// The name of a study that users see.
     StudyName(String),
     /// A type that implements `Study`.
     StudyType(String),
@@ -59,13 +60,13 @@ enum What {
 
 struct Fact {
     line: usize,
-    /// Compiled for tests alone.
+    /// Whether the code is compiled only for tests.
     test: bool,
     what: What,
 }
 
 struct Source {
-    /// From `src` on.
+    /// The path of the file below `src`.
     path: String,
     module: Vec<String>,
     facts: Vec<Fact>,
@@ -136,7 +137,7 @@ impl Tree {
         self.sources.iter().flat_map(|source| source.facts.iter().map(move |fact| (source, fact)))
     }
 
-    /// The study into whose folder a path leads; `WHOLE` is all of them.
+    /// Returns the study whose folder a path leads into; `WHOLE` stands for all studies.
     fn study_at<'a>(&self, path: &'a [String]) -> Option<&'a str> {
         let [root, study, ..] = path else { return None };
         (root == "study" && (study == WHOLE || self.studies.contains(study))).then_some(study)
@@ -158,7 +159,7 @@ impl Source {
         Source { path: path.to_string(), facts: reader.facts, module }
     }
 
-    /// The module at the root that this file belongs to.
+    /// Returns the module at the root of the crate that this file belongs to.
     fn stage(&self) -> &str {
         self.path.split(['/', '.']).next().unwrap_or_default()
     }
@@ -168,7 +169,7 @@ impl Source {
     }
 }
 
-/// Collects what a file says.
+/// Collects the facts of a file.
 struct Reader<'a> {
     file: &'a [String],
     /// The module of the file, and the inline modules in it that are open.
@@ -182,7 +183,7 @@ impl Reader<'_> {
         self.facts.push(Fact { line, test: self.test, what });
     }
 
-    /// `unsafe` is a keyword, so it is the same in code, in macros and in attributes.
+    /// Notes each `unsafe`. As a keyword, it is the same in code, in macros and in attributes.
     fn note_unsafe(&mut self, tokens: TokenStream) {
         for token in tokens {
             match token {
@@ -193,7 +194,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes where a path leads, seen from the root. `main.rs` has the name of the package for `crate`.
+    /// Notes where a path leads, seen from the root. In `main.rs` the name of the package stands for `crate`.
     fn note_path(&mut self, line: usize, path: &[String]) {
         let path = path.strip_suffix(&["self".to_string()]).unwrap_or(path);
         let Some(first) = path.first() else { return };
@@ -201,9 +202,9 @@ impl Reader<'_> {
             "crate" | env!("CARGO_PKG_NAME") => (Vec::new(), &path[1..]),
             "self" => (self.here.clone(), &path[1..]),
             "super" => (self.here.clone(), path),
-            // The module `study` after `use crate::study`, which is an arrow itself.
+            // This is the module `study` after `use crate::study`, which is an arrow itself.
             "study" if self.imports_study() => (Vec::new(), path),
-            // A neighbour, or a name from elsewhere that then looks like one.
+            // This is a neighbour, or a name from elsewhere that looks like one.
             _ => (self.file.to_vec(), path),
         };
         while rest.first().is_some_and(|name| name == "super") {
@@ -230,7 +231,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Goes along a path in the tokens of a macro, and into the group at its end.
+    /// Follows a path in the tokens of a macro, and into the group at its end.
     fn follow(&mut self, line: usize, tokens: &[TokenTree], path: &[String]) {
         match tokens {
             [TokenTree::Ident(name), rest @ ..] => {
@@ -258,7 +259,7 @@ impl Reader<'_> {
 }
 
 impl<'ast> Visit<'ast> for Reader<'_> {
-    /// Attributes come first, so `#[cfg(test)]` holds from there to the end of its item.
+    /// Attributes come first, so `#[cfg(test)]` applies from there to the end of its item.
     fn visit_item(&mut self, item: &'ast syn::Item) {
         let outside = self.test;
         visit::visit_item(self, item);
@@ -280,7 +281,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         let cfg = attribute.path().is_ident("cfg");
         self.test |= cfg && attribute.parse_args::<Ident>().is_ok_and(|what| what == "test");
-        // Documentation is no code.
+        // Documentation is not code.
         if !attribute.path().is_ident("doc") {
             visit::visit_attribute(self, attribute);
         }
@@ -348,12 +349,12 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         self.note(text.span().start().line, What::Text(text.value()));
     }
 
-    /// The inside of a macro or of an attribute, whose grammar only the macro knows.
+    /// Visits the inside of a macro or of an attribute, whose grammar only the macro knows.
     fn visit_token_stream(&mut self, tokens: &'ast TokenStream) {
         let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
         for (at, token) in tokens.iter().enumerate() {
             match token {
-                // A doc comment is `#[doc = "…"]` here.
+                // A doc comment appears as `#[doc = "…"]` here.
                 TokenTree::Group(group) if group.stream().to_string().starts_with("doc =") => {}
                 TokenTree::Group(group) => self.visit_token_stream(&group.stream()),
                 TokenTree::Literal(literal) => self.visit_lit(&Lit::new(literal.clone())),
@@ -377,13 +378,13 @@ fn is(token: &TokenTree, sign: char) -> bool {
     matches!(token, TokenTree::Punct(found) if found.as_char() == sign)
 }
 
-/// The other module at the root to which an arrow leads.
+/// Returns the other module at the root to which an arrow leads.
 fn target<'a>(source: &Source, fact: &'a Fact) -> Option<&'a str> {
     let What::Path(path) = &fact.what else { return None };
     path.first().map(String::as_str).filter(|target| !source.module.is_empty() && *target != source.stage())
 }
 
-/// Tells why a fact breaks the rule, if it does.
+/// Returns why a fact breaks the rule, if it does.
 type Rule = fn(&Tree, &Source, &Fact) -> Option<String>;
 
 fn runs_back(_: &Tree, source: &Source, fact: &Fact) -> Option<String> {
@@ -392,7 +393,7 @@ fn runs_back(_: &Tree, source: &Source, fact: &Fact) -> Option<String> {
     if matches!(fact.what, What::Start) && entry.is_none() && !FREE.contains(&stage) {
         return Some(format!("ALLOWED doesn't know the module {stage}"));
     }
-    // A test may take a study's record for an example.
+    // A test may use the record of a study as an example.
     match target(source, fact).filter(|_| !fact.test)? {
         WHOLE => Some("the root of the crate as a whole hides which modules are named".to_string()),
         target if entry?.1.contains(&target) => None,
@@ -400,7 +401,7 @@ fn runs_back(_: &Tree, source: &Source, fact: &Fact) -> Option<String> {
     }
 }
 
-/// The study into whose folder a path leads from outside of it.
+/// Returns the study whose folder a path enters from outside.
 fn study_entered<'a>(tree: &Tree, source: &Source, fact: &'a Fact) -> Option<&'a str> {
     let What::Path(path) = &fact.what else { return None };
     tree.study_at(path).filter(|study| tree.study_at(&source.module) != Some(study))
@@ -420,7 +421,7 @@ fn names_a_study_from_outside(tree: &Tree, source: &Source, fact: &Fact) -> Opti
     (!free).then(|| format!("only the registry may name study::{study}; ask it for the study"))
 }
 
-/// Tells whose the name or type is that stands outside of its study's folder and the registry.
+/// Returns an error if a study's name or type occurs outside its study's folder and the registry.
 fn astray(tree: &Tree, source: &Source, owned: &Owned, has: impl Fn(&str) -> bool) -> Option<String> {
     let here = tree.study_at(&source.module).unwrap_or_default();
     let (name, homes) = owned.iter().find(|(name, homes)| !homes.contains(here) && has(name))?;
@@ -442,7 +443,8 @@ fn has_a_type_astray(tree: &Tree, source: &Source, fact: &Fact) -> Option<String
     }
 }
 
-/// `speedtest1.c` is a file and `speedtest1-` begins another name, so neither has the word `speedtest1`.
+/// Returns whether a text contains a word. `speedtest1.c` is a file and `speedtest1-` begins another name, so
+/// neither contains the word `speedtest1`.
 fn has_word(text: &str, word: &str) -> bool {
     let joins = |c: char| c.is_alphanumeric() || "_-./".contains(c);
     let mut places = text.match_indices(word);

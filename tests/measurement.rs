@@ -1,4 +1,4 @@
-//! The real tool, through the program: what stands in a record, and what is made of it.
+//! The real tool, run through the program: what a record contains, and what is made of it.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{Home, array, assert_runs_are_whole, key, keys, list, load, runs, st
 use serde_json::{Value, json};
 use std::fs;
 
-/// Rows of the default testsets.
+/// The number of rows of the default testsets.
 const ROWS: usize = 83;
 const HASH_OF_SIZE_1: &str = "532742 20bdfdfbf077c5edc3991d3a017eac22404ca44031423751";
 
@@ -46,7 +46,8 @@ fn a_record_holds_every_step_of_every_run() {
         assert!(run["resources"]["user_us"].as_u64() > Some(0));
         assert!(run["wall_ns"].as_u64() > Some(0));
     }
-    // It is read when TOTAL appears: on a busy machine a tool may be gone by then, and it stays unknown.
+    // The peak is read when TOTAL appears; on a busy machine the tool may have ended by then, and the peak
+    // stays unknown.
     let peaks: Vec<u64> =
         runs(&record).iter().filter_map(|run| run["resources"]["peak_memory_bytes"].as_u64()).collect();
     assert!(peaks.iter().all(|peak| (1 << 20..1 << 30).contains(peak)), "{peaks:?}");
@@ -58,7 +59,7 @@ fn a_record_holds_every_step_of_every_run() {
         let samples = array(step, "samples");
         let numbers: Vec<_> = samples.iter().map(|sample| sample["run"].as_u64().unwrap()).collect();
         assert_eq!(numbers, [1, 2, 3, 4, 5, 6], "{}", key(step));
-        // Absent where both ends of a row came in one piece, but never zero.
+        // The time is absent where both ends of a row came in one piece, but never zero.
         let observed = samples.iter().filter_map(|sample| sample["measure"].get("elapsed_ns"));
         assert!(observed.clone().all(|ns| ns.as_u64().is_some_and(|ns| ns > 0)), "{}", key(step));
         seen += observed.count();
@@ -208,7 +209,7 @@ fn runs_go_on_until_the_interval_is_narrow_or_the_cap_is_reached() {
     let record = home.measure("a.json", &["--until-ci", "50%", "--max-runs", "6"]);
     assert!((5..=6).contains(&counted(&record)), "{}", counted(&record));
     assert_eq!((&record["plan"]["until"], &record["plan"]["max_runs"]), (&json!(0.5), &json!(6)));
-    // Nothing is as regular as this at 50 ms on a clock of whole milliseconds, so the cap decides.
+    // At 50 ms on a clock of whole milliseconds nothing is as regular as this, so the cap decides.
     let record = home.measure("b.json", &["--until-ci", "0.001%", "--max-runs", "6"]);
     assert_eq!(counted(&record), 6);
     assert_eq!(record.get("partial"), None);
@@ -278,7 +279,7 @@ fn one_run_is_not_citable() {
     }
 }
 
-/// The record with every time multiplied.
+/// Returns the record with every time multiplied.
 fn scaled(record: &Value, factor: i64) -> Value {
     let mut record = record.clone();
     let leg = &mut record["legs"][0];
@@ -305,7 +306,7 @@ fn records_of_the_same_work_are_compared() {
     let words = ["no difference shown", "A slower", "A faster"];
     assert!(words.iter().any(|word| verdict.ends_with(word)), "{verdict}");
 
-    // Against itself there is nothing to show, and a hundred times the time is beyond any limit.
+    // Compared with itself it shows no difference, and a hundred times the time exceeds any limit.
     home.repro(&["compare", "a.json", "a.json", "--fail-over", "100%"]).exits(0).prints(&[
         "TOTAL: A / B is 1.000",
         ": no difference shown",

@@ -1,4 +1,5 @@
-//! The real-workload study: every number is there, every answer right, and what is no engine is refused.
+//! The real-workload study: every number is present, every answer is right, and what is not an engine is
+//! refused.
 
 mod common;
 
@@ -49,7 +50,7 @@ fn the_seed_decides_rows_and_keys() {
         let record = measure(&home, folder.path(), record, &[&SMALL[..], &["--seed", seed]].concat());
         let ram = leg(&record, "in-ram").clone();
         let counts = measures(&ram)["mixed"]["counts"].clone();
-        // How many writes fit in a second is not told by the seed.
+        // The seed does not determine how many writes fit into a second.
         let of_seed = |check: &Value| !check["what"].as_str().unwrap().starts_with("acknowledged writes");
         (counts, checks(&ram).into_iter().filter(of_seed).collect::<Vec<Value>>())
     };
@@ -83,7 +84,7 @@ fn a_database_that_is_kept_stays() {
         connection.query_i64("SELECT count(*) FROM event").unwrap()
     };
     assert!(rows() >= 1000);
-    // It is no leftover: the next run does not take it away.
+    // The database is not a leftover, so the next run does not remove it.
     measure(&home, folder.path(), "b.json", &SMALL);
     assert!(database.exists(), "the next run removed the database that was to stay");
     assert!(rows() >= 1000);
@@ -123,7 +124,7 @@ fn a_kept_database_is_reused_only_where_it_is_the_same() {
     assert!(matches!(strange.code, Some(2 | 3)), "{strange:?}");
     strange.says(&["--reuse needs a folder that --keep has left"]);
 
-    // One whose making was cut short is no such database, and a wrong answer is not passed over.
+    // A database whose creation was cut short is refused, and a wrong answer is noticed.
     let database = Path::new(kept).join("oltp.db");
     let engine = Engine::bundled();
     let connection = engine.open(&database, repro::instrument::engine::OpenMode::ReadWrite).unwrap();
@@ -184,7 +185,7 @@ fn too_little_memory_for_the_process_is_said_so() {
     assert_eq!(list(folder.path()), Vec::<PathBuf>::new());
 }
 
-/// A library of the system, by the start of its name.
+/// Finds a library of the system by the start of its name.
 fn system_library(start: &str) -> Option<PathBuf> {
     let architecture = std::env::consts::ARCH;
     let folders = [

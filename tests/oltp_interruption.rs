@@ -1,5 +1,5 @@
-//! The real-workload study, killed, interrupted, out of time and out of room: what is done is kept, nothing is left
-//! behind, and what belongs to the user is untouched.
+//! The real-workload study when it is killed, interrupted, out of time or out of space: what is done is kept,
+//! nothing is left behind, and the user's files are untouched.
 
 mod common;
 
@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The program on a terminal, which tells the phase; it leads a process group of its own.
+/// The program on a terminal, where it shows the phase; it leads a process group of its own.
 struct Watched {
     child: Child,
     seen: Arc<Mutex<String>>,
@@ -46,7 +46,7 @@ impl Watched {
         self.seen.lock().unwrap().clone()
     }
 
-    /// Waits until the screen tells of `phase`; the name of the phase that it tells of then.
+    /// Waits until the screen shows `phase`, and returns the name of the phase that it shows then.
     #[track_caller]
     fn wait_for(&mut self, phase: &str) -> &'static str {
         let limit = std::time::Instant::now() + PATIENCE;
@@ -59,7 +59,7 @@ impl Watched {
         self.phase()
     }
 
-    /// The phase that the screen tells of.
+    /// Returns the phase that the screen shows.
     fn phase(&self) -> &'static str {
         let screen = self.screen();
         let last =
@@ -78,7 +78,7 @@ impl Watched {
     #[track_caller]
     fn end(mut self, limit: Duration) -> Done {
         let status = wait_until("the program has ended", limit, || self.child.try_wait().unwrap());
-        // The terminal answers what is left in it until its last holder is gone.
+        // The terminal's remaining output can be read until its last holder is gone.
         std::thread::sleep(Duration::from_millis(50));
         Done { code: status.code(), out: String::new(), err: self.screen() }
     }
@@ -91,7 +91,7 @@ impl Drop for Watched {
     }
 }
 
-/// Processes whose command line names `folder`.
+/// Returns the processes whose command line names `folder`.
 fn processes_of(folder: &Path) -> Vec<String> {
     let name = folder.to_str().unwrap();
     let command = |process: PathBuf| {
@@ -109,7 +109,7 @@ fn assert_no_process_is_left(folder: &Path) {
     });
 }
 
-/// Control groups that the process `pid` made.
+/// Returns the control groups that the process `pid` made.
 fn groups_of(pid: u32) -> Vec<PathBuf> {
     fn search(folder: &Path, start: &str, depth: u32, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -129,12 +129,12 @@ fn groups_of(pid: u32) -> Vec<PathBuf> {
     found
 }
 
-/// A process number that no process can have.
+/// A process id that no process can have.
 const NOBODY: u32 = 999_999_999;
-/// Lists in a folder of ours what of it may go.
+/// The file in a folder made by the program that lists what may be removed from it.
 const MARK: &str = "made-by-repro";
 
-/// Files and folders of a user in the folder of the databases, some of which look like ours.
+/// Files and folders of a user in the folder of the databases, some of which resemble those of the program.
 struct Precious(Vec<(PathBuf, &'static str)>);
 
 impl Precious {
@@ -160,7 +160,7 @@ impl Precious {
         Precious(files.into_iter().map(write).collect())
     }
 
-    /// Those that are gone or changed.
+    /// Asserts that none of them is gone or changed.
     #[track_caller]
     fn assert_untouched(&self) {
         let harmed: Vec<&PathBuf> = self
@@ -194,7 +194,7 @@ fn what_belongs_to_the_user_is_untouched() {
     precious.assert_untouched();
 }
 
-/// Kills the whole process group in each phase. Each run is the next one of the kill before it.
+/// Kills the whole process group in each phase. Each run follows the kill of the one before.
 fn killed_in_each_phase(folder: &Path, options: &[&str]) {
     let home = Home::new();
     let precious = folder.join("oltp.db");
@@ -205,13 +205,13 @@ fn killed_in_each_phase(folder: &Path, options: &[&str]) {
         let record = format!("{phase}.json");
         let mut program = Watched::start(&home, &words(folder, &record, options));
         program.wait_for(phase);
-        // It has cleaned up before it began.
+        // The program cleaned up before it began.
         for pid in &killed {
             assert_eq!(groups_of(*pid), Vec::<PathBuf>::new(), "after a kill, at the next run's {phase}");
         }
         let folders = list(folder);
         assert_eq!(folders.len(), 2, "the user's file and one database: {folders:?}");
-        // Not always in the first moment of the phase.
+        // The kill does not always come at the beginning of the phase.
         std::thread::sleep(Duration::from_millis(37 * hit.len() as u64));
         hit.push(program.phase());
         let pid = program.pid();
@@ -275,7 +275,7 @@ fn interrupted_in_a_phase() {
         assert_eq!(why(&record, "partial"), "in-ram: interrupted");
         assert!(record["finished"].is_string());
         assert_eq!(why(&record["legs"][0]["runs"][0], "rejected"), "interrupted");
-        // What had ended is kept.
+        // The phases that had ended are kept.
         let kept = record["legs"][0]["phases"].as_array().map_or(0, Vec::len);
         assert_eq!(kept, PHASES.iter().position(|name| *name == phase).unwrap(), "{phase}");
     }
@@ -292,12 +292,12 @@ fn interrupted_and_killed_in_a_group() {
     let pid = program.pid();
     program.signal(Signal::SIGINT);
     program.end(SOON).exits(3).says(&["interrupted"]);
-    // The group goes at once, not with the next run.
+    // The group is removed at once, not by the next run.
     assert_eq!(groups_of(pid), Vec::<PathBuf>::new());
     assert_no_process_is_left(folder.path());
     assert_eq!(list(folder.path()), Vec::<PathBuf>::new());
 
-    // The leg's process alone, as the kernel or an administrator would kill it.
+    // This kills only the process of the leg, as the kernel or an administrator might.
     let mut program = Watched::start(&home, &words(folder.path(), "b.json", &DISK_BOUND));
     program.wait_for("select-range");
     let pid = program.pid();

@@ -1,4 +1,4 @@
-//! The real-workload study, judged by its reference; and nonsense, refused.
+//! The real-workload study judged by its reference, and nonsense that is refused.
 
 mod common;
 
@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The reference of the study.
+/// Returns the path of the study's reference.
 fn reference(ending: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("reference/cx23.{ending}"))
 }
 
-/// The verdict on each claim, by its id.
+/// Returns the verdict on each claim, by its id.
 fn claims(report: &Value) -> BTreeMap<String, (String, String)> {
     let id = |claim: &Value| claim["subject"].as_str().unwrap().split(':').next().unwrap().to_string();
     let word = |claim: &Value, name: &str| claim[name].as_str().unwrap().to_string();
@@ -33,7 +33,8 @@ fn the_study_is_measured_and_judged() {
     let csv = csv.to_str().unwrap();
     let place = folder.path().to_str().unwrap();
     let arguments = ["verify", csv, "--scale", "1/100", "--temp-dir", place, "--json", "-", "--quiet"];
-    // On a busy machine an interval may be too wide to decide; that is no error, and not what is tested.
+    // On a busy machine an interval may be too wide to decide; that is no error, and is not what this test is
+    // about.
     let mut attempts = 0;
     let (done, report, verdicts) = loop {
         for record in home.records() {
@@ -67,7 +68,7 @@ fn the_study_is_measured_and_judged() {
     assert!(scale["same"].is_null() && scale["detail"].as_str().unwrap().contains("1/100"), "{scale}");
     assert_eq!(list(folder.path()), Vec::<PathBuf>::new());
 
-    // The record says the same when it is judged later.
+    // The result is the same when the record is judged later.
     let saved = home.records();
     assert_eq!(saved.len(), 1);
     let judge = |record: &Path, more: &[&str]| {
@@ -105,7 +106,7 @@ fn the_study_is_measured_and_judged() {
             assert_eq!(figure["verdict"], "not-comparable", "{name}: {figure}");
         }
     }
-    // Nor is a wrong answer believed.
+    // Nor is a wrong answer accepted.
     let mut wrong = record.clone();
     wrong["legs"][1]["phases"][0]["samples"][0]["measure"]["checks"][0]["found"] = json!("1");
     wrong["legs"][1]["answer"] = json!({ "verdict": "wrong", "found": "rows: 1", "expected": "100000" });
@@ -155,7 +156,7 @@ fn nonsense_is_refused() {
         ("--memory-limit", "infGiB"),
         ("--memory-limit", "1e30GiB"),
     ] {
-        // clap says of a negative number that it is an unexpected argument.
+        // clap reports a negative number as an unexpected argument.
         let named = if value.starts_with('-') { value } else { option };
         let argument = format!("{option}={value}");
         let given: Vec<&str> = if value.starts_with('-') { vec![option, value] } else { vec![&argument] };
@@ -204,7 +205,7 @@ fn references_with_nonsense_are_refused() {
     let mut refused = |csv: &str, toml: &str, pieces: &[&str]| {
         home.write("bad.csv", csv);
         home.write("bad.toml", toml);
-        // Where it is not refused, there is no room to measure.
+        // If the reference is not refused, there is still no place to measure.
         let done = home.repro(&["verify", "bad.csv", "--temp-dir", "/no/such/folder", "--quiet"]).exits(2);
         assert!(home.records().is_empty(), "something ran");
         if !pieces.iter().all(|piece| done.err.contains(piece)) {

@@ -1,4 +1,4 @@
-//! The checked-in schema is the one of this program, and what it writes obeys it.
+//! The checked-in schema is that of this program, and the records that it writes conform to it.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! The 15 steps through a real sqld: what is measured, what is refused, what is kept secret, and that nothing is left.
+//! The 15 steps through a real sqld: what is measured, what is refused, what is kept secret, and that nothing
+//! is left behind.
 
 mod common;
 
@@ -19,13 +20,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The smallest measurement that takes every step.
+/// The options of the smallest measurement that runs every step.
 const SMALL: [&str; 6] = ["--scale", "1/100", "--runs", "1", "--warmup", "0"];
 /// How soon the program must end when it is asked to.
 const SOON: Duration = Duration::from_secs(2);
 const SQL_LEGS: [&str; 4] = ["embedded", "sqld", "sqld-held", "sqld-batch"];
 const STEPS: usize = 15;
-/// How a token of ours begins: its header, and its claims.
+/// The beginnings of the header and of the claims of a token that the program makes.
 const TOKEN_PARTS: [&str; 2] = ["eyJhbGciOi", "eyJhIjoi"];
 
 /// A home, a folder for databases in it, and the real server.
@@ -35,7 +36,7 @@ struct Place {
 }
 
 impl Place {
-    /// `None` where there is no server.
+    /// Returns a place, or `None` if there is no server.
     fn new() -> Option<Place> {
         let sqld = program()?;
         let home = Home::new();
@@ -47,7 +48,7 @@ impl Place {
         self.home.file("data")
     }
 
-    /// `run serverless` with this server and into this record.
+    /// Returns the arguments of `run serverless` with this server and this record.
     fn words<'a>(&'a self, record: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         let sqld = self.sqld.to_str().unwrap();
         let start = ["run", "serverless", "--sqld", sqld, "--dir", "data", "--record", record, "--quiet"];
@@ -58,7 +59,7 @@ impl Place {
         self.home.repro(&self.words(record, more))
     }
 
-    /// Measures to the end, leaves nothing, and returns the record.
+    /// Measures to the end, asserts that nothing is left, and returns the record.
     #[track_caller]
     fn measure(&self, record: &str, more: &[&str]) -> Value {
         self.run(record, &[&SMALL, more].concat()).exits(0);
@@ -75,7 +76,7 @@ fn number(value: &Value, name: &str) -> u64 {
     value[name].as_u64().unwrap_or_else(|| panic!("no number `{name}` in {value}"))
 }
 
-/// The name of each step of a leg, and what its only run measured.
+/// Returns the name of each step of a leg with what its only run measured.
 fn steps(leg: &Value) -> Vec<(&str, &Value)> {
     let step = |phase: &'_ Value| assert_eq!(array(phase, "samples").len(), 1);
     array(leg, "phases")
@@ -112,7 +113,7 @@ fn a_whole_run(protocol: &str) {
     assert_eq!(work("floor"), None);
 }
 
-/// What passed between client and server in each step.
+/// Asserts the traffic between client and server in each step.
 #[track_caller]
 fn assert_exchanges(name: &str, leg: &Value) {
     let mut all = (0, 0);
@@ -167,7 +168,7 @@ fn a_whole_run_of_hrana3_in_protocol_buffers() {
     a_whole_run("hrana3-protobuf");
 }
 
-/// The system chooses each port, so that measurements side by side don't meet.
+/// The system chooses each port, so measurements side by side do not collide.
 #[test]
 fn two_at_once() {
     let Some(place) = Place::new() else { return };
@@ -216,7 +217,7 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
-/// A program that is no server.
+/// Writes a program that is not a server, and returns its path.
 fn script(place: &Place, name: &str, text: &str) -> String {
     let path = place.home.write(name, format!("#!/bin/sh\n{text}\n"));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -265,7 +266,7 @@ fn a_program_that_never_listens() {
 
 // What goes wrong on the way.
 
-/// Waits until a server has taken some rows; its process.
+/// Waits until a server has stored some rows, and returns its process.
 #[track_caller]
 fn server_at_work(folder: &Path) -> Pid {
     let at_work = || {
@@ -295,7 +296,7 @@ fn a_server_that_is_killed() {
     }
 }
 
-/// The record holds the steps so far, and in the last of them one failure.
+/// Asserts that the record holds the steps so far and, in the last of them, one failure.
 #[track_caller]
 fn assert_broken(record: &Value, class: &str) {
     let partial = why(&record, "partial");
@@ -340,7 +341,7 @@ fn interrupted_at_any_moment() {
         let delay = Duration::from_millis(random.random_range(0..4000));
         let name = format!("{round}.json");
         let mut program = place.home.start(&place.words(&name, &["--scale", "1/10", "--runs", "50"]));
-        // By then it listens to signals.
+        // By then the program listens to signals.
         wait_until("it has begun", Duration::from_secs(10), || place.home.file(&name).exists().then_some(()));
         std::thread::sleep(delay);
         assert!(program.runs());
@@ -374,7 +375,7 @@ fn killed_it_takes_the_server_along() {
 
 // What is secret.
 
-/// Whether this names a token.
+/// Asserts that this contains no token.
 #[track_caller]
 fn assert_no_token(what: &str, bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
@@ -382,7 +383,7 @@ fn assert_no_token(what: &str, bytes: &[u8]) {
     assert_eq!(part, None, "{what} shows a token");
 }
 
-/// Looks at the command lines of all that runs in `folder` while `run` runs.
+/// Checks the command lines of all processes in `folder` while `run` runs.
 #[track_caller]
 fn watched(folder: &Path, run: impl FnOnce() -> Done) -> Done {
     let over = AtomicBool::new(false);
@@ -408,7 +409,7 @@ fn watched(folder: &Path, run: impl FnOnce() -> Done) -> Done {
     })
 }
 
-/// Every file below a folder.
+/// Returns every file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
     list(folder).into_iter().flat_map(below).collect()
@@ -428,13 +429,13 @@ fn our_own_token_never_shows() {
         assert_no_token(&path.display().to_string(), &fs::read(&path).unwrap());
     }
     assert_eq!(servers_in(&place.data()), Vec::<i32>::new());
-    // Kept is kept, also from the next run.
+    // What is kept must also survive the next run.
     let folders = list(&place.data());
     place.run("c.json", &[&SMALL[..], &["--leg", "embedded"]].concat()).exits(0);
     assert_eq!((folders.len(), list(&place.data())), (4, folders));
 }
 
-/// A server of the test's own, and the program beside it.
+/// A server for one test, and the program beside it.
 struct Remote {
     place: Place,
     server: repro::instrument::sqld::Server,
@@ -449,7 +450,7 @@ impl Remote {
         Some(Remote { place, server, url })
     }
 
-    /// Runs with this token in the environment, or in a file.
+    /// Runs with this token, in the environment or in a file.
     fn run(&self, token: &str, in_file: bool, more: &[&str]) -> Done {
         let start = ["run", "serverless", "--url", &self.url, "--dir", "data", "--quiet"];
         let mut words = [&start, &SMALL[..], more].concat();
@@ -525,7 +526,7 @@ fn tokens_that_do_not_let_us_in() {
 
 #[test]
 fn a_database_with_our_tables_is_left_alone() {
-    // SQLite takes both for the same name.
+    // For SQLite these are the same name.
     for (name, create) in [("items", "CREATE TABLE items(mine)"), ("Items", "CREATE TABLE Items(mine)")] {
         let Some(remote) = Remote::new() else { return };
         let mut database = Database::of(&remote.server);

@@ -1,5 +1,5 @@
-//! The whole program against servers that turn hostile in the middle of a step: it ends in time, with the class of the
-//! failure, and a partial record that holds what there was.
+//! The whole program against servers that turn hostile in the middle of a step: it ends in time, with the
+//! class of the failure, and with a partial record of what was measured.
 
 mod common;
 
@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tungstenite::{Message, WebSocket};
 
-/// Statements of steps that are answered well; the first step has three.
+/// The number of statements that the server answers properly; the first step has three.
 const PATIENCE: usize = 20;
-/// A reply may take 12 s.
+/// The time in which the program must end; a reply may take 12 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
 type Socket = WebSocket<TcpStream>;
 
-/// Answers connection after connection, until `turn` takes over after so many statements.
+/// Starts a server that answers connections until `turn` takes over after this many statements.
 fn server(turn: fn(Socket, i64)) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("ws://{}", listener.local_addr().unwrap());
@@ -74,12 +74,12 @@ fn answer(message: &Value, id: i64, sql: &str) -> Value {
     json!({ "type": "response_ok", "request_id": id, "response": response })
 }
 
-/// Says nothing more, until the other side is gone.
+/// Sends nothing more until the client is gone.
 fn linger(mut socket: Socket) {
     while socket.read().is_ok() {}
 }
 
-/// What such a server makes of the program, and how long that may take.
+/// Asserts how the program ends with such a server, and how long that may take.
 #[track_caller]
 fn ends(turn: fn(Socket, i64), class: &str, within: Duration) {
     let home = Home::new();

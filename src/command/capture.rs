@@ -1,4 +1,4 @@
-//! `repro capture`.
+//! The subcommand `repro capture`.
 
 use super::{cite, output, references};
 use crate::cli::{CaptureArgs, CiteArgs};
@@ -16,10 +16,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The plan of a baseline: ten runs, then on until the interval is within ±1 %.
+/// The number of runs of a baseline; further runs follow until the interval is within ±1 %.
 const RUNS: u32 = 10;
 
-/// Measures, and writes record, figures and citation.
+/// Measures, and writes the record, the figures and the citation.
 pub fn run(args: &CaptureArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if args.name.is_empty() || args.name.starts_with('.') || !args.name.chars().all(fits) {
@@ -35,7 +35,7 @@ pub fn run(args: &CaptureArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     let plan = PlanArgs {
         runs: Some(RUNS),
         until_ci: Some(grade::WIDEST_INTERVAL),
-        // CPU 0 serves most interrupts, so the last one is the quietest guess.
+        // CPU 0 serves most interrupts, so the last one is most likely to be quiet.
         pin: process::allowed_cpus().last().copied().filter(|_| !args.no_pin),
         ..PlanArgs::default()
     };

@@ -1,4 +1,4 @@
-//! `repro cite`.
+//! The subcommand `repro cite`.
 
 use super::{output, record};
 use crate::cli::CiteArgs;

@@ -1,4 +1,4 @@
-//! `repro compare`.
+//! The subcommand `repro compare`.
 
 use super::{output, record};
 use crate::cli::CompareArgs;

@@ -1,4 +1,4 @@
-//! `repro doctor`.
+//! The subcommand `repro doctor`.
 
 use super::output;
 use crate::cli::DoctorArgs;
@@ -8,7 +8,7 @@ use crate::machine::{Host, disk, noise::Snapshot};
 use crate::report::table::{Text, Tone};
 use anyhow::Result;
 
-/// Prints what would spoil a measurement here, the worst first.
+/// Prints what would spoil a measurement on this machine, the worst first.
 pub fn run(args: &DoctorArgs) -> Result<Exit> {
     let folder = disk::sqlite_temporary_directory(args.temp_dir.as_deref());
     let mut findings = advice::examine(&Host::capture(false), &Snapshot::take(), &folder);

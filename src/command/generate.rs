@@ -1,4 +1,4 @@
-//! `repro man`, `repro completions`, `repro schema`.
+//! The subcommands `repro man`, `repro completions` and `repro schema`.
 
 use super::output;
 use crate::cli::Cli;

@@ -1,4 +1,4 @@
-//! `repro import`.
+//! The subcommand `repro import`.
 
 use super::output;
 use crate::cli::ImportArgs;
@@ -12,10 +12,10 @@ use anyhow::{Context, Result, bail};
 use std::io::Read;
 use std::path::Path;
 
-/// A saved output larger than this is refused.
+/// The largest size of a saved output, in bytes.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// Reads a saved output, shows what is in it, and keeps it.
+/// Reads a saved output, shows what is in it, and stores it.
 pub fn run(args: &ImportArgs) -> Result<Exit> {
     let name =
         if args.file.as_os_str() == "-" { "standard input".into() } else { args.file.display().to_string() };
@@ -35,7 +35,7 @@ pub fn run(args: &ImportArgs) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The records in an output, and the study whose output it is.
+/// Returns the records in an output, and the study that it belongs to.
 fn imported(name: &str, bytes: &[u8]) -> Result<(&'static dyn Study, Vec<Record>)> {
     for study in STUDIES {
         if let Some(records) = study.import(name, bytes) {
@@ -54,7 +54,7 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A file for each record, or none at all if one of them can't be had.
+/// Creates a file for each record, or none at all if one of them can't be created.
 fn targets(args: &ImportArgs, records: &[Record]) -> Result<Vec<Target>> {
     let mut targets = Vec::new();
     for (index, record) in records.iter().enumerate().filter(|_| !args.record.no_record) {

@@ -1,4 +1,4 @@
-//! `repro list`.
+//! The subcommand `repro list`.
 
 use super::{output, references};
 use crate::cli::ListArgs;
@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::study::registry::STUDIES;
 use anyhow::Result;
 
-/// Prints studies, references and engines.
+/// Prints the studies, references and engines.
 pub fn run(args: &ListArgs) -> Result<Exit> {
     let mut lines = vec!["studies".to_string()];
     lines.extend(STUDIES.iter().map(|study| format!("  {:12}  {}", study.shape().name, study.shape().about)));
@@ -14,13 +14,13 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     for (place, reference) in references::all(args.folder.as_deref())? {
         lines.push(match reference {
             Ok(reference) => format!(
-                "  {place}  {}: {} figures, {} claims; {}",
+                "  {place:20}  {}: {} figures, {} claims; {}",
                 reference.about.study,
                 reference.figures.len(),
                 reference.about.claims.len(),
                 reference.about.title
             ),
-            Err(error) => format!("  {place}  can't be used: {error:#}"),
+            Err(error) => format!("  {place:20}  can't be used: {error:#}"),
         });
     }
     lines.push("engines".to_string());

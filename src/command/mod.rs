@@ -1,4 +1,4 @@
-//! One file a subcommand. Here, and only here, the stages are joined.
+//! The subcommands, one file for each. Only this module joins the stages.
 
 mod capture;
 mod cite;
@@ -24,10 +24,10 @@ use anyhow::{Context, Result, anyhow};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Does what the command line says.
+/// Carries out what the command line asks for.
 ///
 /// # Errors
-/// Everything that keeps it from being done; [`Exit::of`] tells the status.
+/// Returns whatever prevents that; [`Exit::of`] gives the exit status.
 pub fn dispatch(cli: Cli) -> Result<Exit> {
     match cli.command {
         None => run::run(&cli.default.0, interrupt_flag()?),
@@ -49,23 +49,23 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
     }
 }
 
-/// The process that runs one leg of a study.
+/// Runs one leg of a study in this process.
 fn leg(args: &LegArgs) -> Result<Exit> {
     let study = registry::named(&args.study)
         .ok_or_else(|| anyhow!("no study is called `{}`; see `repro list`", args.study))?;
-    let result = study.leg(&args.job, &interrupt_flag()?);
+    let result = study.leg(&args.job, interrupt_flag);
     result.map_err(|error| Failure::in_error(&error)).context("leg")?;
     Ok(Exit::Fine)
 }
 
-/// Becomes another program.
+/// Replaces this process with another program; returns only if that fails.
 fn launch(args: &LaunchArgs) -> Result<Exit> {
     let error = process::launch(args.parent, args.cpu, &args.groups, &args.command);
     let program = args.command.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
     Err(Failure::saying(Cause::Error, format!("{program}: can't be started: {error}")).into())
 }
 
-/// A flag that ^C, SIGTERM and SIGHUP raise. A second ^C ends the program at once.
+/// Returns a flag that ^C, SIGTERM and SIGHUP raise. A second ^C ends the program at once.
 fn interrupt_flag() -> Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::flag;

@@ -15,7 +15,7 @@ use std::path::Path;
 
 const STDOUT: &str = "-";
 
-/// Whether a machine-readable format goes to standard output, so that nothing else may.
+/// Returns whether the path is standard output. A machine-readable format there allows nothing else on it.
 fn claims_stdout(path: &Path) -> bool {
     path.as_os_str() == STDOUT
 }
@@ -48,7 +48,7 @@ pub fn check_all(formats: &FormatArgs, record: Option<&Path>) -> Result<()> {
     check(&files.chain([record]).collect::<Vec<_>>(), formats.force)
 }
 
-/// Writes `text` to a file, or to standard output when it is `-`.
+/// Writes `text` to a file, or to standard output when the path is `-`.
 pub fn write(path: &Path, text: &str) -> Result<()> {
     match claims_stdout(path) {
         true => print(text),
@@ -57,7 +57,7 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
     }
 }
 
-/// Prints; a reader that went away (`| head`) is no error.
+/// Prints to standard output. A reader that has gone away (`| head`) is no error.
 pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -66,20 +66,20 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Prints lines with their colours.
+/// Prints lines in the colours of their tones.
 pub fn print_lines(lines: &[Text]) -> Result<()> {
     let screen = screen();
     let lines: Vec<String> = lines.iter().map(|line| table::painted(line, screen)).collect();
     print(&(lines.join("\n") + "\n"))
 }
 
-/// Prints tables.
+/// Prints tables for the terminal.
 pub fn print_tables(tables: &[Table]) -> Result<()> {
     print(&table::terminal(tables, screen()))
 }
 
-/// Standard output: its width where it is a terminal, or where COLUMNS says so; and colour, where it is a terminal that
-/// has it and NO_COLOR is not set.
+/// Returns the width of standard output, if it is a terminal or COLUMNS gives one, and whether it has colour:
+/// it must be a terminal that supports it, and NO_COLOR must not be set.
 fn screen() -> Screen {
     let terminal = console::Term::stdout();
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
@@ -90,13 +90,13 @@ fn screen() -> Screen {
     Screen { width: if is_terminal { width().or_else(columns) } else { None }, colour: is_terminal && !plain }
 }
 
-/// The tables of a record, with what there is to say of any record.
+/// Returns the tables of a record, with what any record shows around them.
 pub fn tables(study: &dyn Study, record: &Record) -> Vec<Table> {
     let figures = Figures::new(study.shape(), record);
     report::record::framed(figures, study.tables(figures))
 }
 
-/// Prints the tables of a record, unless another format has standard output, and writes the others.
+/// Prints the tables of a record, unless a format goes to standard output, and writes the formats.
 pub fn record(study: &dyn Study, record: &Record, formats: &FormatArgs) -> Result<()> {
     let tables = tables(study, record);
     if !formats.files.iter().any(|(_, path)| claims_stdout(path)) {
@@ -106,7 +106,7 @@ pub fn record(study: &dyn Study, record: &Record, formats: &FormatArgs) -> Resul
     formats.files.iter().try_for_each(|(format, path)| write(path, &format.write(&export)?))
 }
 
-/// Says, before anything is measured, that the runs are too few for an interval.
+/// Warns, before anything is measured, if there are too few runs for an interval.
 pub fn says_if_few(study: &dyn Study, task: &dyn Task, quiet: bool) {
     let (runs, needed) = (task.record().plan.runs, study.runs_needed());
     if runs < needed && !quiet {
@@ -115,14 +115,14 @@ pub fn says_if_few(study: &dyn Study, task: &dyn Task, quiet: bool) {
     }
 }
 
-/// Says where the record lies.
+/// Prints the path of the record.
 pub fn says_where(path: Option<&Path>) {
     if let Some(path) = path {
         eprintln!("record: {}", path.display());
     }
 }
 
-/// Where the record goes.
+/// Returns where the record is to be written.
 pub fn destination(record: &RecordArgs, force: ForceArgs) -> Result<Destination> {
     Ok(match (&record.record, record.no_record) {
         (Some(path), _) if claims_stdout(path) => {

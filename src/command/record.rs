@@ -1,14 +1,14 @@
-//! Records that were kept.
+//! Loads stored records.
 
 use crate::record::{Record, store};
 use crate::study::{Study, registry};
 use anyhow::{Result, anyhow};
 use std::path::Path;
 
-/// Reads a record, and finds its study, by whose types its details are checked.
+/// Reads a record and finds its study, which checks the record's details.
 ///
 /// # Errors
-/// A file that holds no record of a study that this program has.
+/// Fails when the file is not a record, or when it is of a study that this program does not have.
 pub fn load(path: &Path) -> Result<(&'static dyn Study, Record)> {
     let record = store::load(path)?;
     let fault = |reason: String| anyhow!("{}: {reason}", path.display());

@@ -1,4 +1,4 @@
-//! References: those inside this program, those in a folder, and files.
+//! Finds references: inside this program, in a folder, and as files.
 
 use crate::study::registry;
 use crate::verify::Reference;
@@ -6,14 +6,14 @@ use crate::verify::reference::Text;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
-/// Name, CSV and TOML of each reference inside this program.
+/// The name, CSV and TOML of each reference inside this program.
 const INSIDE: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/references.rs"));
 
-/// Reads a reference: a file when there is one or the name looks like one, else one of that name in `folder`, else the
-/// one inside this program.
+/// Reads a reference: a file if it exists or the name looks like one, or else the reference of that name in
+/// `folder`, or else the one inside this program.
 ///
 /// # Errors
-/// The file and line that is wrong; a name that nobody has.
+/// Names the file and the line that is wrong, or the name that no reference has.
 pub fn load(named: &Path, folder: Option<&Path>) -> Result<Reference> {
     let is_file = named.exists() || named.extension().is_some() || named.components().count() > 1;
     if is_file {
@@ -33,10 +33,10 @@ pub fn load(named: &Path, folder: Option<&Path>) -> Result<Reference> {
     }
 }
 
-/// The references inside this program, and those in `folder`, by where each of them is found.
+/// Returns the references inside this program and those in `folder`, each with the place where it was found.
 ///
 /// # Errors
-/// A folder that can't be read.
+/// Fails when the folder can't be read.
 pub fn all(folder: Option<&Path>) -> Result<Vec<(String, Result<Reference>)>> {
     let mut all: Vec<(String, Result<Reference>)> =
         INSIDE.iter().map(|inside| (inside.0.to_string(), parse(&text(inside)))).collect();

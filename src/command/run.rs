@@ -1,4 +1,4 @@
-//! `repro` and `repro run`.
+//! The commands `repro` and `repro run`.
 
 use super::output;
 use crate::cli::StudyRun;
@@ -9,7 +9,7 @@ use anyhow::Result;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Measures, shows and keeps.
+/// Measures a study, shows its tables, and stores its record.
 pub fn run(run: &StudyRun, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     let (options, output) = (&run.options, &run.output);
     output::check_all(&output.formats, output.record.record.as_deref())?;

@@ -1,4 +1,4 @@
-//! `repro verify`.
+//! The subcommand `repro verify`.
 
 use super::{output, record, references};
 use crate::cli::VerifyArgs;
@@ -15,14 +15,14 @@ use anyhow::{Result, anyhow, bail};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A reference, its study, and what there is to measure.
+/// A reference, its study, and what there is to measure; no task if a record is given.
 struct Subject {
     reference: Reference,
     study: &'static dyn Study,
     task: Option<Box<dyn Task>>,
 }
 
-/// Judges each reference; all of them must hold.
+/// Judges each reference; the command succeeds only if all of them hold.
 pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     output::check(&[args.json.as_deref(), args.markdown.as_deref()], args.force)?;
     let given = args.judged.as_deref().map(record::load).transpose()?.map(|(_, record)| record);
@@ -54,7 +54,7 @@ pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     Ok(if reports.iter().all(Report::holds) { Exit::Fine } else { Exit::Differs })
 }
 
-/// Reads a reference and checks, before anything is measured, that its study can do what is wished.
+/// Reads a reference and checks, before anything is measured, that its study can do what is asked for.
 fn subject(
     args: &VerifyArgs,
     named: &std::path::PathBuf,
@@ -75,7 +75,7 @@ fn subject(
     Ok(Subject { task: Some(task), reference, study })
 }
 
-/// Measures, once for all references of the same work.
+/// Measures a task, but only once for all references of the same work.
 fn measure(task: &dyn Task, setting: &Setting, measured: &mut Vec<Record>) -> Result<Record> {
     let planned = task.record();
     let same = |record: &&Record| record.study == planned.study && record.parameters == planned.parameters;
@@ -86,7 +86,8 @@ fn measure(task: &dyn Task, setting: &Setting, measured: &mut Vec<Record>) -> Re
     output::says_where(result.path.as_deref());
     let record = result.record;
     if let Some(failure) = result.failure {
-        // What there is can be judged, and is said to be partial, unless a leg has nothing at all.
+        // A partial record can be judged, with a remark, unless it has several legs or a leg has no counted
+        // run.
         let judged = !record.legs.is_empty() && record.legs.iter().all(|leg| !leg.counted().is_empty());
         if !judged || record.legs.len() > 1 {
             return Err(failure);

@@ -1,13 +1,14 @@
-//! Every sample of a record as a line of CSV.
+//! Exports every sample of a record as a line of CSV.
 
 use super::{Export, Format};
 use crate::record::{Measure, Quantile, Record};
 use anyhow::Result;
 use std::collections::BTreeSet;
 
-/// The format. Columns: leg, phase, name, run, counted, operations, `reported_ms`, `elapsed_ns`, percentiles and the
-/// longest latency in ns, errors, busy, and the numbers that only the study measures, by their names. What is unknown
-/// is empty. The first line is a comment with the command that made the record.
+/// The CSV format. Its columns are leg, phase, name, run, counted, operations, `reported_ms`, `elapsed_ns`,
+/// the percentiles and the longest latency in ns, errors, busy, and the numbers that only the study measures,
+/// by their names. An unknown value is an empty cell. The first line is a comment with the command that made
+/// the record.
 pub struct Csv;
 
 impl Format for Csv {
@@ -69,7 +70,7 @@ fn samples(record: &Record) -> Result<String> {
     Ok(String::from_utf8_lossy(&writer.into_inner()?).into_owned())
 }
 
-/// Names of all numbers that only the study measures.
+/// Returns the names of all numbers that only the study measures.
 fn details(record: &Record) -> BTreeSet<&str> {
     let samples = record.legs.iter().flat_map(|leg| leg.all_samples());
     let numbers = samples.filter_map(|(_, sample)| sample.measure.detail.as_ref()).flat_map(|d| d.numbers());
@@ -85,7 +86,7 @@ fn numbers(measure: &Measure) -> Vec<String> {
         text(measure.elapsed_ns),
     ];
     cells.extend(Quantile::ALL.map(|quantile| text(latency(quantile))));
-    // Of rows of a tool, operations are not known, and so nothing of their failures.
+    // The operations of a tool's rows are unknown, and so are their failures.
     let counted = measure.operations.is_some();
     cells.push(text(counted.then(|| measure.failures())));
     cells.push(text(measure.busy));

@@ -1,10 +1,10 @@
-//! The record itself.
+//! Exports the record itself.
 
 use super::{Export, Format};
 use crate::record;
 use anyhow::Result;
 
-/// The format.
+/// The JSON format, which is that of a record file.
 pub struct Json;
 
 impl Format for Json {

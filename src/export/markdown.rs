@@ -1,10 +1,10 @@
-//! The tables as a page, with the command that made them.
+//! Exports the tables as a page, with the command that made them.
 
 use super::{Export, Format};
 use crate::report::table;
 use anyhow::Result;
 
-/// The format.
+/// The Markdown format.
 pub struct Markdown;
 
 impl Format for Markdown {

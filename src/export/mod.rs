@@ -1,4 +1,4 @@
-//! For programs, and for pages: one file a format.
+//! Output for programs and for pages, with one file for each format.
 
 mod csv;
 mod json;
@@ -9,28 +9,28 @@ use crate::figure::Figures;
 use crate::report::Table;
 use anyhow::Result;
 
-/// A record, read as its study has it, with the tables that a person sees.
+/// A record, read by the shape of its study, with the tables that are shown to people.
 pub struct Export<'a> {
-    /// The record and its shape.
+    /// The figures of the record.
     pub figures: Figures<'a>,
-    /// Its tables.
+    /// The tables of the record.
     pub tables: &'a [Table],
 }
 
-/// A format of a file.
+/// A format of an output file.
 pub trait Format: Sync {
-    /// The name of its option.
+    /// Returns the name of the format's option.
     fn name(&self) -> &'static str;
 
-    /// What its option does, in a sentence.
+    /// Returns a sentence for the help that says what the option does.
     fn help(&self) -> &'static str;
 
-    /// The text of the file.
+    /// Returns the text of the file.
     ///
     /// # Errors
-    /// What keeps it from being written down.
+    /// Fails when the record can't be written in this format.
     fn write(&self, export: &Export) -> Result<String>;
 }
 
-/// Every format that exists, a line each.
+/// All formats, one line for each.
 pub const FORMATS: &[&dyn Format] = &[&csv::Csv, &json::Json, &markdown::Markdown];

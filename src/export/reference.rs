@@ -1,4 +1,4 @@
-//! A record as a reference that others can verify: figures (CSV) and what they are about (TOML).
+//! Exports a record as a reference that others can verify: figures (CSV) and what they are about (TOML).
 
 use crate::figure::{FigureKey, Figures, Metric};
 use crate::record::{Answer, Record};
@@ -8,16 +8,17 @@ use crate::verify::reference::{About, Citation, EngineFacts, Tolerance};
 use anyhow::Result;
 use std::collections::BTreeMap;
 
-/// The metric that tells most of a study: times where it has rows or a baseline, else rates.
+/// Returns the metric that says most about a study: times if it has rows or a baseline, or else rates.
 fn metric(figures: Figures) -> Metric {
     let timed = figures.shape.has_rows() || figures.shape.baseline.is_some();
     if timed { Metric::Time } else { Metric::Rate }
 }
 
-/// Figures of every phase and of the whole: the median, its interval and the number of runs.
+/// Returns the CSV with the figures of every phase and of the whole: the median, its interval and the number
+/// of runs.
 ///
 /// # Errors
-/// None that a record can cause.
+/// Passes on errors of the CSV writer; no record causes one.
 pub fn figures(figures: Figures) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(["key", "step", "value", "unit", "low", "high", "runs"])?;
@@ -42,10 +43,11 @@ pub fn figures(figures: Figures) -> Result<String> {
     Ok(String::from_utf8_lossy(&writer.into_inner()?).into_owned())
 }
 
-/// What the figures are about; `headline` is the figure that the record is cited for.
+/// Returns the TOML that says what the figures are about; `headline` is the figure that the record is cited
+/// for.
 ///
 /// # Errors
-/// Parameters that TOML can't hold.
+/// Fails when there are parameters that TOML can't hold.
 pub fn about(figures: Figures, headline: Option<FigureKey>, name: &str) -> Result<String> {
     let record = figures.record;
     let leg = record.legs.first();
@@ -103,7 +105,7 @@ fn host(record: &Record) -> BTreeMap<String, String> {
     facts
 }
 
-/// What any sound run must show.
+/// Returns the claims that hold for any sound run.
 fn claims(figures: Figures) -> Vec<Claim> {
     let value = |id: &str, text: &str, quantity| Claim {
         id: id.to_string(),

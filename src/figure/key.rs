@@ -1,4 +1,4 @@
-//! What a figure is about, and how it is spelt.
+//! The key of a figure, and how it is spelled.
 
 use super::shape::{Shape, is_row};
 use std::fmt;
@@ -9,21 +9,21 @@ pub const WHOLE: &str = "total";
 /// What a figure is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FigureKey {
-    /// Such as `disk-bound`; absent where a study has one leg whose phases are rows of a tool.
+    /// The leg, such as `disk-bound`; absent in a study whose one leg has the rows of a tool as its phases.
     pub leg: Option<String>,
-    /// Such as `select-primary-key` or `main/310`, or [`WHOLE`].
+    /// The phase, such as `select-primary-key` or `main/310`, or [`WHOLE`].
     pub phase: String,
-    /// What of it.
+    /// The quantity that the figure gives.
     pub metric: Metric,
 }
 
-/// What can be said of a phase.
+/// A quantity that a figure can give for a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Metric {
     /// Operations per second.
     Rate,
-    /// From beginning to end, ms.
+    /// The time from beginning to end, in ms.
     Time,
     /// That time over the time of the baseline leg, run by run.
     Ratio,
@@ -31,34 +31,34 @@ pub enum Metric {
     P95,
     P99,
     P999,
-    /// The longest latency.
+    /// The longest latency, in ms.
     Max,
-    /// Operations that succeeded.
+    /// The number of operations that succeeded.
     Operations,
-    /// Times that the engine was BUSY.
+    /// How often the engine answered BUSY.
     Busy,
-    /// Operations that failed because it was.
+    /// The number of operations that failed because the engine was busy.
     BusySurfaced,
-    /// Operations that failed.
+    /// The number of operations that failed.
     Failures,
-    /// Largest resident set, MB.
+    /// The largest resident set, in MB.
     Memory,
 }
 
 /// How a figure is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Shares a machine factor with the times of its leg.
+    /// A time, which shares a machine factor with the other times of its leg.
     Time,
-    /// Shares a machine factor with the rates of its leg.
+    /// A rate, which shares a machine factor with the other rates of its leg.
     Rate,
-    /// Of its machine.
+    /// A latency, which depends on the machine and shares no factor.
     Latency,
-    /// Travels between machines as it is.
+    /// A ratio, which is compared between machines without a factor.
     Ratio,
-    /// A fact of its run.
+    /// A count, which depends on the run.
     Count,
-    /// A fact of its run.
+    /// A memory size, which depends on the run.
     Memory,
 }
 
@@ -98,7 +98,7 @@ impl fmt::Display for Metric {
 }
 
 impl Kind {
-    /// The unit in which its figures are judged and shown.
+    /// Returns the unit in which figures of this kind are judged and shown.
     pub fn unit(self) -> &'static str {
         match self {
             Kind::Time | Kind::Latency => "ms",
@@ -111,22 +111,23 @@ impl Kind {
 }
 
 impl FigureKey {
-    /// Of a phase of a leg.
+    /// Returns the key of a metric for a phase of a leg.
     pub fn new(leg: &str, phase: &str, metric: Metric) -> FigureKey {
         FigureKey { leg: Some(leg.to_string()), phase: phase.to_string(), metric }
     }
 
-    /// The time of a row, or of all rows, of the only leg.
+    /// Returns the key of the time of a row, or of all rows, in a study with only one leg.
     pub fn row(phase: &str) -> FigureKey {
         FigureKey { leg: None, phase: phase.to_string(), metric: Metric::Time }
     }
 
-    /// How it is judged.
+    /// Returns how the figure is judged.
     pub fn kind(&self) -> Kind {
         self.metric.kind()
     }
 
-    /// Figures that share a machine factor, or have none alike: a disk is not as many times faster as a processor.
+    /// Returns the name of the group of figures that share a machine factor, or that have none. Legs are
+    /// separate groups because one machine may have a much faster disk than another but a similar processor.
     pub fn group(&self) -> String {
         let of = match self.kind() {
             Kind::Time => "time".to_string(),
@@ -137,20 +138,20 @@ impl FigureKey {
         self.leg.as_ref().map_or(of.clone(), |leg| format!("{leg} {of}"))
     }
 
-    /// Whether figures of its kind follow the speed of the machine all alike.
+    /// Returns whether figures of this kind scale together with the speed of the machine.
     pub fn has_machine_factor(&self) -> bool {
         matches!(self.kind(), Kind::Time | Kind::Rate)
     }
 
-    /// Whether it is the sum of others.
+    /// Returns whether the figure is the sum of others.
     pub fn is_sum(&self) -> bool {
         self.phase == WHOLE
     }
 
-    /// Checks that a record of this shape can have it.
+    /// Checks that a record of this shape can contain the figure.
     ///
     /// # Errors
-    /// The part of the key that the study does not know, and what it knows.
+    /// Names the part of the key that the study does not know, and says what the study knows.
     pub fn check(&self, shape: &Shape) -> Result<(), String> {
         let Some(leg) = &self.leg else {
             return match shape.has_rows() {
@@ -211,7 +212,7 @@ impl fmt::Display for FigureKey {
     }
 }
 
-/// Checks the spelling only; [`FigureKey::check`] knows the study.
+/// Checks the spelling only; [`FigureKey::check`] checks the key against the study.
 impl std::str::FromStr for FigureKey {
     type Err = String;
 
@@ -235,7 +236,7 @@ impl std::str::FromStr for FigureKey {
     }
 }
 
-/// Lower-case words with hyphens.
+/// Returns whether the text is a lower-case name in which digits and hyphens may occur.
 fn is_name(text: &str) -> bool {
     let inside = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     !text.is_empty() && text.bytes().all(inside)

@@ -1,6 +1,6 @@
-//! Figures: what can be said of a record in one number a run, and how it is called.
+//! Figures: quantities that a record gives as one number per run, and the keys that name them.
 //!
-//! Verification, comparison, reports and exports read a record through this module, and no other way.
+//! Verification, comparison, reports and exports read the values of a record only through this module.
 
 mod key;
 mod shape;

@@ -1,59 +1,62 @@
-//! What the rest of the program must know of a study to read its records: data, not code of the study.
+//! What the rest of the program must know about a study to read its records, as data and not as code of the
+//! study.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Parameters as a record holds them.
+/// Parameters by name, as a record holds them.
 pub type Parameters = BTreeMap<String, Value>;
 
 /// The shape of a study's records.
 pub struct Shape {
-    /// Name on the command line and in records.
+    /// The name on the command line and in records.
     pub name: &'static str,
-    /// What it measures, in a sentence.
+    /// A sentence that says what the study measures.
     pub about: &'static str,
-    /// Names of its sides.
+    /// The names of its legs.
     pub legs: Vec<&'static str>,
-    /// The phases of each side.
+    /// The phases of each leg.
     pub phases: Phases,
-    /// What its phases count by kind: `counts` of a measure.
+    /// The kinds that its phases count, which are the keys of `counts` in a measure.
     pub counts: &'static [&'static str],
-    /// The side that ratios are taken to.
+    /// The leg that ratios are taken to; `None` if the study has no baseline.
     pub baseline: Option<&'static str>,
-    /// Every parameter, defaults included, as a record holds them: of those that are written down.
+    /// Returns every parameter, defaults included, from those that are written down; the error says what is
+    /// wrong.
     pub parameters: fn(written: &Value) -> Result<Parameters, String>,
-    /// What a parameter affects.
+    /// Returns what a parameter affects.
     pub effect: fn(parameter: &str) -> Effect,
-    /// The phases that these parameters ask for, where they choose among them.
+    /// Returns the phases that these parameters select, or `None` if they select none in particular.
     pub asked_for: fn(parameters: &Parameters) -> Option<Vec<String>>,
-    /// Whether a phase shrinks as much as the scale of these parameters says.
+    /// Returns whether a phase shrinks by the scale that these parameters give.
     pub shrinks: fn(phase: &str, parameters: &Parameters) -> bool,
 }
 
 /// The phases of a leg.
 pub enum Phases {
-    /// These, in the order they run.
+    /// These phases, in the order in which they run.
     Named(Vec<&'static str>),
-    /// One of any number, such as `clients-16` of the prefix `clients`.
+    /// Any number of phases with this prefix, such as `clients-16` for `clients`.
     Numbered(&'static str),
-    /// Rows of testsets, which a tool prints and adds up: `main/310`.
+    /// The rows of testsets, which a tool prints and adds up, such as `main/310`.
     Rows,
 }
 
 /// What a parameter affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// What is done: another value is other work.
+    /// What is done: another value means different work.
     Work,
-    /// How the engine does it: other work to a reference, and what one compares between two records.
+    /// How the engine does the work. For a reference another value means different work; two records may
+    /// differ in it, since that is what they are compared for.
     Setting,
-    /// How much is done of everything: the shape survives, counts do not.
+    /// How much of everything is done: the shape is preserved, counts are not.
     Scale,
-    /// For how long each phase runs.
+    /// How long each phase runs.
     Length,
     /// Which phases run.
     Phases,
-    /// The machine only, which is not part of the work.
+    /// Only the machine, which is not part of the work.
     Machine,
     /// Nothing that is measured.
     Nothing,
@@ -66,14 +69,14 @@ impl std::fmt::Debug for Shape {
 }
 
 impl Effect {
-    /// Whether it only says how much of the work is done.
+    /// Returns whether the parameter only says how much of the work is done.
     pub fn is_extent(self) -> bool {
         matches!(self, Effect::Scale | Effect::Length | Effect::Phases)
     }
 }
 
 impl Shape {
-    /// Whether its legs can have a phase of this name.
+    /// Returns whether a leg of the study can have a phase of this name.
     pub fn knows_phase(&self, name: &str) -> bool {
         match &self.phases {
             Phases::Named(names) => names.contains(&name),
@@ -84,7 +87,7 @@ impl Shape {
         }
     }
 
-    /// The phases as a person reads them.
+    /// Returns the phases in the form in which a user writes them.
     pub fn phases_in_words(&self) -> String {
         match &self.phases {
             Phases::Named(names) => names.join(", "),
@@ -93,7 +96,7 @@ impl Shape {
         }
     }
 
-    /// The phases that make up a whole run; `None` where their number is not fixed.
+    /// Returns the phases that make up a complete run, or `None` if their number is not fixed.
     pub fn whole(&self) -> Option<&[&'static str]> {
         match &self.phases {
             Phases::Named(names) if !names.is_empty() => Some(names),
@@ -101,13 +104,13 @@ impl Shape {
         }
     }
 
-    /// Whether its phases are rows of a tool that adds them up.
+    /// Returns whether the phases are rows that a tool adds up.
     pub fn has_rows(&self) -> bool {
         matches!(self.phases, Phases::Rows)
     }
 }
 
-/// A parameter as its option spells it.
+/// Returns a parameter as its command-line option spells it.
 pub fn spelt(value: Option<&Value>) -> String {
     match value {
         None => "the default".to_string(),
@@ -117,12 +120,12 @@ pub fn spelt(value: Option<&Value>) -> String {
     }
 }
 
-/// Whether these are the digits of a number from 1, as one writes it.
+/// Returns whether the text is a number from 1 without leading zeros.
 pub(super) fn is_number(text: &str) -> bool {
     !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u32>().is_ok()
 }
 
-/// `TESTSET/NUMBER`, with `#2` for the second row of that number.
+/// Returns whether the text is `TESTSET/NUMBER`, with `#2` for the second row of that number.
 pub(super) fn is_row(text: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u32>().is_ok();
     let Some((testset, rest)) = text.split_once('/') else { return false };

@@ -1,27 +1,29 @@
-//! What a record has to say of a figure.
+//! The values that a record gives for a figure.
 
 use super::key::{FigureKey, Kind, Metric, WHOLE};
 use super::shape::Shape;
 use crate::record::{Health, Leg, Measure, Quantile, Record, Run};
 use crate::stats::{self, Interval, Ratio, Summary, bootstrap};
 
-/// The tool's clock counts whole milliseconds; a difference of two readings is off by less than one.
+/// The largest error of a time that the tool prints, in ms: the difference of two readings in whole
+/// milliseconds is off by less than one.
 pub const CLOCK_ERROR_MS: f64 = 1.0;
 
-/// The error of a sum of `rows` times, ms. The errors of the rows are independent and average out: each has
-/// a standard deviation of 0.41 ms (two truncated readings), so that √rows ms are 2.4 of the sum's.
+/// Returns the error of a sum of `rows` times, in ms. The errors of the rows are independent and average out:
+/// each has a standard deviation of 0.41 ms (two truncated readings), so √rows ms are 2.4 standard deviations
+/// of the sum.
 fn clock_error_of_sum(rows: usize) -> f64 {
     CLOCK_ERROR_MS * (rows as f64).sqrt()
 }
 
-/// The measured side of a figure, in its unit: one value of each counted run.
+/// The measured values of a figure, in its unit: one for each counted run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
-    /// Numbers of the runs, and their values.
+    /// The numbers of the runs with their values.
     runs: Vec<(u32, f64)>,
-    /// The clock's error, as much.
+    /// The error of a value due to the clock, in the figure's unit.
     error: f64,
-    /// 95 % interval from within the runs, where these are too few to give one.
+    /// The 95 % interval from within the runs, if there are too few runs to give one.
     within: Option<Interval>,
 }
 
@@ -30,33 +32,33 @@ impl Values {
         (!runs.is_empty()).then_some(Values { runs, error, within: None })
     }
 
-    /// Exact values, by the number of their run; `None` of nothing.
+    /// Returns exact values by the number of their run, or `None` if there are none.
     pub fn of(runs: &[(u32, f64)]) -> Option<Values> {
         Values::of_runs(runs.to_vec(), 0.0)
     }
 
-    /// All there is to say of them; the interval is that of the runs.
+    /// Returns the summary of the values; its interval is the one of the runs.
     pub fn summary(&self) -> Option<Summary> {
         Summary::of(&self.samples(), self.error)
     }
 
-    /// The value to show, with its interval.
+    /// Returns the value to show, with its interval.
     pub fn estimate(&self) -> Option<(f64, Option<Interval>)> {
         let summary = self.summary()?;
         Some((summary.median, summary.interval.or(self.within)))
     }
 
-    /// The value to show, for those who need no interval.
+    /// Returns the median alone, for callers that need no interval.
     pub fn median(&self) -> Option<f64> {
         stats::median(&self.samples())
     }
 
-    /// Numbers of the runs, and their values.
+    /// Returns the numbers of the runs with their values.
     pub fn runs(&self) -> &[(u32, f64)] {
         &self.runs
     }
 
-    /// The clock's error.
+    /// Returns the error of a value due to the clock, in the figure's unit.
     pub fn error(&self) -> f64 {
         self.error
     }
@@ -65,13 +67,13 @@ impl Values {
         self.runs.iter().map(|(_, value)| *value).collect()
     }
 
-    /// Values of both in the runs that both have.
+    /// Returns the pairs of values from the runs that both sides have.
     fn paired_with(&self, other: &Values) -> Vec<(f64, f64)> {
         let of = |run: u32| other.runs.iter().find(|(number, _)| *number == run).map(|(_, value)| *value);
         self.runs.iter().filter_map(|(run, value)| Some((*value, of(*run)?))).collect()
     }
 
-    /// The ratio to an exact figure whose last digit is worth `error`.
+    /// Returns the ratio to an exact figure whose last digit is worth `error`.
     pub fn against(&self, published: f64, error: f64) -> Option<Ratio> {
         let Some(within) = self.within else {
             return Ratio::of_medians(&self.samples(), self.error, &[published], error.max(self.error));
@@ -83,7 +85,8 @@ impl Values {
     }
 }
 
-/// The ratio of two sides of one record: run by run where both have a fine value of each run.
+/// Returns the ratio of two legs of one record: pair by pair if the values of both are exact, and otherwise
+/// as by [`ratio_apart`].
 pub fn ratio(a: &Values, b: &Values) -> Option<Ratio> {
     let pairs = a.paired_with(b);
     let fine = |side: &Values| side.error == 0.0 && side.within.is_none();
@@ -93,12 +96,14 @@ pub fn ratio(a: &Values, b: &Values) -> Option<Ratio> {
     }
 }
 
-/// The ratio of two sides that were measured in turn, run by run, whatever is known from within the runs.
+/// Returns the ratio of two sides that were measured alternately, pair by pair, ignoring intervals from
+/// within runs.
 pub fn paired(a: &Values, b: &Values) -> Option<Ratio> {
     Ratio::of_pairs(&a.paired_with(b))
 }
 
-/// The ratio of two sides that were not measured in turn; of intervals from within runs, taken at their worst.
+/// Returns the ratio of two sides that were not measured alternately. Intervals from within runs are combined
+/// at their extremes.
 pub fn ratio_apart(a: &Values, b: &Values) -> Option<Ratio> {
     if a.within.is_none() && b.within.is_none() {
         return Ratio::of_medians(&a.samples(), a.error, &b.samples(), b.error);
@@ -111,19 +116,19 @@ pub fn ratio_apart(a: &Values, b: &Values) -> Option<Ratio> {
 /// A record, read by the shape of its study.
 #[derive(Clone, Copy)]
 pub struct Figures<'a> {
-    /// The shape.
+    /// The shape of the record's study.
     pub shape: &'a Shape,
-    /// The record.
+    /// The record that is read.
     pub record: &'a Record,
 }
 
 impl<'a> Figures<'a> {
-    /// Of a record of the study that has this shape.
+    /// Returns the figures of a record whose study has this shape.
     pub fn new(shape: &'a Shape, record: &'a Record) -> Figures<'a> {
         Figures { shape, record }
     }
 
-    /// The leg of a figure.
+    /// Returns the leg that a figure belongs to.
     fn leg(&self, key: &FigureKey) -> Option<&'a Leg> {
         match &key.leg {
             Some(name) => self.record.leg(name),
@@ -131,7 +136,7 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// Every figure of this metric that a leg has: of each phase, and of the whole where there is one.
+    /// Returns the keys of this metric for each phase of a leg and, for times, for the whole.
     pub fn keys(&self, leg: &Leg, metric: Metric) -> Vec<FigureKey> {
         let whole = (metric == Metric::Time).then_some(WHOLE);
         let phases = leg.phases.iter().map(|phase| phase.name.as_str()).chain(whole);
@@ -144,12 +149,12 @@ impl<'a> Figures<'a> {
             .collect()
     }
 
-    /// What the tool or a publication calls the phase of a figure.
+    /// Returns the name that the tool or a publication gives to the phase of a figure.
     pub fn title(&self, key: &FigureKey) -> Option<&'a str> {
         self.leg(key)?.phase(&key.phase)?.title.as_deref()
     }
 
-    /// What is to be cited of `key`: of a row the time that the tool printed.
+    /// Returns the values to cite for `key`; for a row these are the times that the tool printed.
     pub fn cited(&self, key: &FigureKey) -> Option<Values> {
         let leg = self.leg(key)?;
         let each = |value: &dyn Fn(&[&Measure]) -> Option<f64>| {
@@ -182,8 +187,8 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// What resolves `key` best: of a row the observed time, where every run has one, for it is finer than a
-    /// millisecond.
+    /// Returns the values with the best resolution for `key`: for a row the observed times, which are finer
+    /// than a millisecond, if every run has one.
     pub fn finest(&self, key: &FigureKey) -> Option<Values> {
         let cited = self.cited(key)?;
         if key.metric == Metric::Time && cited.error > 0.0 && !key.is_sum() {
@@ -195,14 +200,14 @@ impl<'a> Figures<'a> {
         Some(cited)
     }
 
-    /// The time of a phase by our own clock, ms.
+    /// Returns the time of a phase by the clock of `repro`, in ms.
     pub fn observed(&self, key: &FigureKey) -> Option<Values> {
         let samples = self.leg(key)?.samples(&key.phase);
         let of = |sample: &&crate::record::Sample| Some((sample.run, elapsed_ms(&sample.measure)?));
         Values::of_runs(samples.iter().filter_map(of).collect(), 0.0)
     }
 
-    /// The time of a phase, or of all of them: as the tool reported it, where it did.
+    /// Returns the time of a phase or of all of them in ms, as the tool reported it if it did.
     fn time(&self, leg: &Leg, phase: &str) -> Option<Values> {
         if phase == WHOLE && self.shape.has_rows() {
             let totals = leg.counted_runs().filter_map(|run| Some((run.number, run.total_ms? as f64)));
@@ -217,7 +222,7 @@ impl<'a> Figures<'a> {
         Values::of_runs(measures.iter().filter_map(|(run, all)| Some((*run, sum_ms(all)?))).collect(), 0.0)
     }
 
-    /// The sum of the times of several rows that the tool reported, run by run.
+    /// Returns the sum of the times that the tool reported for several rows, run by run, in ms.
     pub fn sum_of_rows(&self, leg: &Leg, rows: &[&str]) -> Option<Values> {
         let all: Vec<(u32, Vec<&Measure>)> = of_runs(leg, rows);
         let sum = |(run, all): &(u32, Vec<&Measure>)| {
@@ -227,7 +232,8 @@ impl<'a> Figures<'a> {
         Values::of_runs(all.iter().filter_map(sum).collect(), clock_error_of_sum(rows.len()))
     }
 
-    /// What each counted run measured in a phase; of the whole, in every phase, where none is missing.
+    /// Returns what each counted run measured in a phase. For the whole these are its measures in every
+    /// phase, from the runs that have them all.
     fn measures(&self, leg: &'a Leg, phase: &str) -> Vec<(u32, Vec<&'a Measure>)> {
         match phase {
             WHOLE => of_runs(leg, self.shape.whole().unwrap_or_default()),
@@ -235,9 +241,9 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// Why a rate, a time or a latency of `key` says nothing: the server stopped answering writes, so that most
-    /// of the time nothing was done; or the phase was cut short; or statements without an answer could move the
-    /// percentile. Counts say what they say all the same.
+    /// Returns why a rate, a time or a latency says nothing: the server stopped answering writes, so that
+    /// nothing was done for most of the time; the phase was cut short; or statements without an answer could
+    /// change the percentile. Counts remain valid.
     pub fn spoilt(&self, key: &FigureKey) -> Option<String> {
         if key.leg.is_none() || matches!(key.kind(), Kind::Count | Kind::Memory) {
             return None;
@@ -273,7 +279,7 @@ fn quantile(metric: Metric) -> Option<Quantile> {
     }
 }
 
-/// What each counted run that has all of these phases measured in them.
+/// Returns, for each counted run that has all of these phases, what it measured in them.
 fn of_runs<'a>(leg: &'a Leg, phases: &[&str]) -> Vec<(u32, Vec<&'a Measure>)> {
     let columns: Vec<_> = phases.iter().map(|phase| leg.samples(phase)).collect();
     let of = |run: u32| {
@@ -285,7 +291,7 @@ fn of_runs<'a>(leg: &'a Leg, phases: &[&str]) -> Vec<(u32, Vec<&'a Measure>)> {
     leg.counted().into_iter().filter_map(of).filter(|(_, measures)| !measures.is_empty()).collect()
 }
 
-/// In ms, to the nanosecond.
+/// Returns the time of a measure in ms, with the precision of its nanoseconds.
 fn elapsed_ms(measure: &Measure) -> Option<f64> {
     Some(measure.elapsed_ns? as f64 / 1e6)
 }
@@ -295,14 +301,15 @@ fn sum_ms(measures: &[&Measure]) -> Option<f64> {
     Some(ns as f64 / 1e6)
 }
 
-/// Time over time, in the runs that both sides have.
+/// Returns the time of a side over that of the baseline, for the runs that both have.
 fn over(side: &[(u32, Vec<&Measure>)], baseline: &[(u32, Vec<&Measure>)]) -> Option<Values> {
     let of = |run: u32| baseline.iter().find(|(number, _)| *number == run).and_then(|(_, all)| sum_ms(all));
     let ratio = |(run, all): &(u32, Vec<&Measure>)| Some((*run, sum_ms(all)? / of(*run)?));
     Values::of_runs(side.iter().filter_map(ratio).filter(|(_, ratio)| ratio.is_finite()).collect(), 0.0)
 }
 
-/// With enough runs each gives one value. With fewer, the interval comes from the slices of the phase.
+/// Returns the rate of a phase: one value per run, with an interval from the slices of the phase if there are
+/// too few runs.
 fn rate(leg: &Leg, phase: &str) -> Option<Values> {
     let samples = leg.samples(phase);
     let runs = samples.iter().filter_map(|sample| Some((sample.run, sample.measure.rate()?)));
@@ -315,7 +322,7 @@ fn rate(leg: &Leg, phase: &str) -> Option<Values> {
     Some(Values { within: bootstrap::of_rate(&slices), ..values })
 }
 
-/// In units of 10^6 bytes.
+/// Returns the peak memory of each counted run, in MB of 10^6 bytes.
 fn memory(leg: &Leg) -> Option<Values> {
     let peak = |run: &Run| Some((run.number, run.resources?.peak_memory_bytes? as f64 / 1e6));
     Values::of_runs(leg.counted_runs().filter_map(peak).collect(), 0.0)

@@ -11,22 +11,22 @@ fn strategy() -> Result<impl BaseStrategy> {
         .context("no home folder; set HOME, or XDG_STATE_HOME and XDG_CACHE_HOME")
 }
 
-/// Where records go unless told otherwise.
+/// Returns the folder where records are stored by default.
 pub fn records() -> Result<PathBuf> {
     let strategy = strategy()?;
     let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
     Ok(state.join("repro").join("records"))
 }
 
-/// Where executables are unpacked.
+/// Returns the folder where executables are unpacked.
 pub fn cache() -> Result<PathBuf> {
     Ok(strategy()?.cache_dir().join("repro"))
 }
 
-/// The folder for databases: the named one, or where SQLite puts temporary files.
+/// Returns the folder for databases: the given one, or the one where SQLite puts temporary files.
 ///
 /// # Errors
-/// That it is none, or not to be written to.
+/// Fails when the folder does not exist or can't be written to.
 pub fn for_databases(named: Option<&Path>) -> Result<PathBuf> {
     let folder = named.map_or_else(|| disk::sqlite_temporary_directory(None), Path::to_path_buf);
     if !folder.is_dir() || access(&folder, AccessFlags::W_OK).is_err() {

@@ -1,4 +1,4 @@
-//! Latencies and slices of a phase.
+//! Measures the latencies and slices of a phase.
 
 use super::engine::SqlError;
 use super::hrana::Failure;
@@ -11,12 +11,13 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-/// A counted phase is cut into this many slices of equal work, a timed one into as many of equal time.
+/// The number of slices of a phase. A counted phase is cut into slices of equal work, a timed one into slices
+/// of equal time.
 const SLICES: u64 = 20;
 
-/// Why an operation failed.
+/// The error of an operation.
 pub trait Fault: Display {
-    /// Whether another connection was writing.
+    /// Returns whether the operation failed because another connection was writing.
     fn is_busy(&self) -> bool;
 }
 
@@ -34,19 +35,20 @@ impl Fault for Failure {
 
 /// Measures the operations of one thread.
 pub struct Meter {
-    /// Four significant digits: within 1 µs up to 10 ms. Anything above an hour counts as an hour.
+    /// The latencies in ns with four significant digits, which is within 1 µs up to 10 ms. Any latency above
+    /// an hour counts as an hour.
     histogram: Histogram<u32>,
     operations: u64,
     errors: BTreeMap<String, u64>,
     busy: u64,
     started: Instant,
-    /// The end of the last operation.
+    /// When the last operation ended.
     last: Instant,
-    /// The time of all operations, without what happens between them.
+    /// The time of all operations, without the time between them.
     own: Duration,
     cut: Cut,
     attempts: u64,
-    /// Operations that succeeded, and time in ns, of each slice.
+    /// The number of operations that succeeded and the time in ns, for each slice.
     slices: Vec<(u64, u64)>,
     slice_started: Instant,
     slice_operations: u64,
@@ -55,26 +57,26 @@ pub struct Meter {
 /// Where slices end.
 #[derive(Clone, Copy)]
 enum Cut {
-    /// After so many attempts.
+    /// A slice ends after this many attempts.
     Every(u64),
-    /// At multiples of this many ns since the start, the same for every thread.
+    /// Slices end at multiples of this many ns since the start, which are the same for every thread.
     After(u64),
 }
 
 impl Meter {
-    /// Of a phase of `operations` operations.
+    /// Returns a meter for a phase of `operations` operations.
     pub fn counted(operations: u64) -> Meter {
         Meter::new(Cut::Every((operations / SLICES).max(1)), Vec::new())
     }
 
-    /// Of a phase of this length.
+    /// Returns a meter for a phase of this length.
     pub fn timed(length: Duration) -> Meter {
         let slot = (length.as_nanos() as u64 / SLICES).max(1);
         Meter::new(Cut::After(slot), vec![(0, slot); SLICES as usize])
     }
 
     fn new(cut: Cut, slices: Vec<(u64, u64)>) -> Meter {
-        // To make it takes longer than many a phase.
+        // Creating the histogram takes longer than many a phase, so it happens before the clock starts.
         let histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 4).expect("the bounds are constant");
         let now = Instant::now();
         Meter {
@@ -93,7 +95,7 @@ impl Meter {
         }
     }
 
-    /// Runs and times one operation; whether it succeeded.
+    /// Runs and times one operation, and returns whether it succeeded.
     #[inline]
     pub fn time<E: Fault>(&mut self, operation: impl FnOnce() -> Result<(), E>) -> bool {
         let before = Instant::now();
@@ -133,23 +135,23 @@ impl Meter {
         *self.errors.entry(error.to_string()).or_default() += 1;
     }
 
-    /// Since the start.
+    /// Returns the time since the start.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// What one thread measured.
+    /// Returns what one thread measured.
     pub fn finish(self) -> Measure {
         Meter::merge(vec![self])
     }
 
-    /// What several threads measured together, slice by slice: their operations add up.
+    /// Returns what several threads measured together, with their operations added up slice by slice.
     pub fn merge(meters: Vec<Meter>) -> Measure {
         let elapsed = meters.iter().map(|meter| meter.last - meter.started).max().unwrap_or_default();
         let mut meters = meters.into_iter();
         let Some(mut all) = meters.next() else { return Measure::default() };
         for meter in meters {
-            // Both have the same bounds, so that this can't fail.
+            // The histograms have the same bounds, so this can't fail.
             let _ = all.histogram.add(&meter.histogram);
             all.operations += meter.operations;
             all.busy += meter.busy;
@@ -167,37 +169,36 @@ impl Meter {
             slices: all.slices,
             errors: all.errors,
             busy: Some(all.busy),
-            // Nothing is repeated here, so that each BUSY is a failure.
+            // Nothing is repeated here, so each BUSY is a failure.
             busy_surfaced: Some(all.busy),
             ..Measure::default()
         }
     }
 
-    /// What several threads measured together, by the time of the operations alone; and what the loop around them
-    /// took, ns an operation. A rate is then that of the engine, and not of the making of its arguments.
+    /// Returns what several threads measured together by the time of the operations alone, and the time of
+    /// the loop around them in ns per operation. The clock of the phase is cut by the share of the threads'
+    /// time that was spent outside of operations, so the rate is the number of threads over the mean latency.
     pub fn merge_operations(meters: Vec<Meter>) -> (Measure, Option<f64>) {
-        let rate = |meter: &Meter| {
-            (meter.own > Duration::ZERO).then(|| meter.attempts as f64 / meter.own.as_secs_f64())
-        };
-        let together: Option<f64> = meters.iter().map(rate).sum();
         let attempts: u64 = meters.iter().map(|meter| meter.attempts).sum();
         let (wall, own): (Duration, Duration) = meters
             .iter()
             .map(|meter| (meter.last - meter.started, meter.own))
             .fold((Duration::ZERO, Duration::ZERO), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        let share = own.as_secs_f64() / wall.as_secs_f64().max(1e-9);
         let mut measure = Meter::merge(meters);
-        if let Some(rate) = together.filter(|rate| *rate > 0.0) {
-            measure.elapsed_ns = Some((attempts as f64 * 1e9 / rate) as u64);
-            measure.slices.iter_mut().for_each(|slice| slice.1 = (slice.1 as f64 * share) as u64);
+        if own > Duration::ZERO {
+            let share = own.as_secs_f64() / wall.as_secs_f64().max(1e-9);
+            let cut = |ns: u64| (ns as f64 * share) as u64;
+            measure.elapsed_ns = measure.elapsed_ns.map(cut);
+            measure.slices.iter_mut().for_each(|slice| slice.1 = cut(slice.1));
         }
         let loop_ns = (attempts > 0).then(|| wall.saturating_sub(own).as_nanos() as f64 / attempts as f64);
         (measure, loop_ns)
     }
 }
 
-/// Percentiles of a histogram, and the histogram. `missing` operations have no latency, because no answer came: a
-/// percentile that they would move by more than a hundredth, were they slower than all others, is a lower bound.
+/// Returns the percentiles of a histogram, with the histogram. `missing` operations have no latency because
+/// they got no answer: a percentile is a lower bound if these, slower than all others, would raise it by more
+/// than a hundredth.
 pub fn latency(histogram: &Histogram<u32>, missing: u64) -> Latency {
     let known = histogram.len();
     let moved = |quantile: &Quantile| {
@@ -207,7 +208,7 @@ pub fn latency(histogram: &Histogram<u32>, missing: u64) -> Latency {
         missing > 0 && (then > 1.0 || moves())
     };
     let mut bytes = Vec::new();
-    // Writing to memory can't fail; should it ever, the percentiles stand all the same.
+    // Writing to memory can't fail; if it did, the percentiles would remain valid.
     let _ = V2DeflateSerializer::new().serialize(histogram, &mut bytes);
     Latency {
         p50_ns: histogram.value_at_quantile(0.5),
@@ -220,7 +221,8 @@ pub fn latency(histogram: &Histogram<u32>, missing: u64) -> Latency {
     }
 }
 
-/// CPU time of this thread up to now; what `getrusage` says lags by up to a tick of the scheduler.
+/// Returns the CPU time of this thread so far, in ns; the time from `getrusage` lags by up to a tick of the
+/// scheduler.
 pub fn thread_cpu_ns() -> Option<u64> {
     let time = ClockId::CLOCK_THREAD_CPUTIME_ID.now().ok()?;
     Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)

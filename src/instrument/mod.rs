@@ -1,4 +1,5 @@
-//! What studies measure with, and what knows no study: processes, servers, engines, clocks and private folders.
+//! The instruments that studies measure with, which know no study: processes, servers, engines, clocks and
+//! private folders.
 
 pub mod build;
 pub mod cgroup;

@@ -1,4 +1,4 @@
-//! Whether data comes from the disk or from memory: the page cache of a file.
+//! The page cache of a file, which decides whether data comes from the disk or from memory.
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use nix::unistd::{AccessFlags, access};
@@ -7,23 +7,25 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Writes what is not yet written of a file, and takes it out of the page cache; any user may. Pages stay that
-/// some process has mapped. The files of a database are several: the journal and the log have their own.
+/// Writes the dirty pages of a file to the disk, and removes the file from the page cache, which any user may
+/// do. Pages that a process has mapped remain. A database consists of several files: its journal and log are
+/// separate.
 ///
 /// # Errors
-/// When the file can't be opened for reading, or written back.
+/// Fails when the file can't be opened for reading or written back.
 pub fn drop_file(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
-    // Only clean pages can go.
+    // Only clean pages can be removed.
     file.sync_all()?;
     Ok(posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?)
 }
 
-/// How much of a file is in the page cache, bytes, whole pages.
+/// Returns the number of bytes of a file that are in the page cache, in whole pages.
 ///
-/// The kernel tells it through mincore(2), of a mapping, and cachestat(2), since Linux 6.5; neither can be called
-/// without unsafe code. So `fincore` of util-linux is asked; without it the answer is `None`. So it is for a file
-/// that this user can't write: the kernel then hides the truth, and calls every page present.
+/// The kernel reports this through mincore(2), for a mapping, and through cachestat(2), since Linux 6.5;
+/// neither can be called without unsafe code, so `fincore` of util-linux is used. The result is `None`
+/// without `fincore`, and also for a file that this user can't write: for such a file the kernel hides the
+/// truth and reports every page as present.
 pub fn resident_bytes(path: &Path) -> Option<u64> {
     access(path, AccessFlags::W_OK).ok()?;
     // An empty file can't be mapped.

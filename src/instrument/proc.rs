@@ -1,29 +1,29 @@
-//! What /proc says of a process.
+//! What /proc reports about a process.
 
 use nix::unistd::{SysconfVar, sysconf};
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-/// What a process uses.
+/// The resources that a process uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Resident memory, bytes.
+    /// The resident memory, in bytes.
     pub memory_bytes: u64,
-    /// The most that it was so far.
+    /// The largest resident memory so far, in bytes.
     pub peak_memory_bytes: u64,
-    /// CPU time in user mode so far.
+    /// The CPU time in user mode so far.
     pub user: Duration,
-    /// CPU time in the kernel so far.
+    /// The CPU time in the kernel so far.
     pub system: Duration,
-    /// Threads.
+    /// The number of threads.
     pub threads: u64,
-    /// Those of them that run or could.
+    /// The number of threads that are running or ready to run.
     pub runnable: u64,
 }
 
 impl Usage {
-    /// Of a process; `None` when it is gone.
+    /// Returns the usage of a process, or `None` when it is gone.
     pub fn of(process: u32) -> Option<Usage> {
         let status = read(process, "status")?;
         let fields = stat_fields(&read(process, "stat")?)?;
@@ -39,26 +39,26 @@ impl Usage {
         })
     }
 
-    /// CPU time in both modes.
+    /// Returns the CPU time in both modes.
     pub fn cpu(&self) -> Duration {
         self.user + self.system
     }
 }
 
-/// The largest resident set so far, bytes. Unlike the peak in `getrusage` it does not count what the parent held when
-/// it forked.
+/// Returns the largest resident set so far, in bytes. Unlike the peak in `getrusage`, it excludes what the
+/// parent held when it forked.
 pub fn peak_memory_bytes(process: u32) -> Option<u64> {
     kib(&read(process, "status")?, "VmHWM:").map(|kib| kib * 1024)
 }
 
-/// Whether a process still runs. One that has ended stays in /proc until its parent looks at it, which in a container
-/// may be never.
+/// Returns whether a process is still running. A process that has ended stays in /proc until its parent waits
+/// for it, which in a container may never happen.
 pub fn is_running(process: u32) -> bool {
     let state = read(process, "stat").and_then(|stat| stat_fields(&stat)?.into_iter().next());
     state.is_some_and(|state| !matches!(state.as_str(), "Z" | "X"))
 }
 
-/// Threads of a process, by state: R runs, S sleeps, D waits for a disk.
+/// Returns the number of threads of a process by state: R is running, S is sleeping, D is waiting for a disk.
 pub fn thread_states(process: u32) -> BTreeMap<String, u64> {
     let mut states = BTreeMap::new();
     for task in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
@@ -70,29 +70,31 @@ pub fn thread_states(process: u32) -> BTreeMap<String, u64> {
     states
 }
 
-/// Page faults of a process, all threads, that needed a disk. `None` when the process is gone.
+/// Returns the number of page faults in all threads of a process that needed a disk, or `None` when the
+/// process is gone.
 pub fn major_faults(process: u32) -> Option<u64> {
     stat_fields(&read(process, "stat")?)?.get(MAJOR_FAULTS)?.parse().ok()
 }
 
-/// Bytes between a process and storage, as the kernel counts them. What came from the page cache is not among
-/// them; what the kernel read ahead is, also when it was thrown away again before anyone looked at it.
+/// The bytes moved between a process and storage, as the kernel counts them. Data from the page cache is not
+/// included; data that the kernel read ahead is, even if it was discarded before anyone used it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Io {
-    /// Bytes that were fetched from storage.
+    /// The number of bytes that were fetched from storage.
     pub read_bytes: u64,
-    /// Bytes that were given to the page cache to be written to storage, be it later.
+    /// The number of bytes given to the page cache to be written to storage, at once or later.
     pub write_bytes: u64,
 }
 
 impl Io {
-    /// Those of a process and of its children that it has waited for; of an ended one until it is waited for.
-    /// `None` when the process is gone or another user's, or when the kernel does not count.
+    /// Returns the bytes of a process and of those of its children that it has waited for; an ended process
+    /// can be read until it is waited for. Returns `None` when the process is gone or belongs to another
+    /// user, or when the kernel does not count.
     pub fn of(process: u32) -> Option<Io> {
         parse_io(&read(process, "io")?)
     }
 
-    /// What was added since `before`.
+    /// Returns the bytes moved since `before`.
     pub fn since(self, before: Io) -> Io {
         Io {
             read_bytes: self.read_bytes.saturating_sub(before.read_bytes),
@@ -101,10 +103,10 @@ impl Io {
     }
 }
 
-/// State of a listening socket in /proc/net/tcp.
+/// The state of a listening socket in /proc/net/tcp.
 const LISTEN: &str = "0A";
 
-/// The port of 127.0.0.1 on which a process listens.
+/// Returns the port of 127.0.0.1 on which a process listens.
 pub fn listening_port(process: u32) -> Option<u16> {
     let sockets: Vec<String> = fs::read_dir(format!("/proc/{process}/fd"))
         .ok()?
@@ -122,12 +124,12 @@ pub fn listening_port(process: u32) -> Option<u16> {
     })
 }
 
-/// Places of fields in a `stat` file, counted from the state, which is 0.
+/// The positions of fields in a `stat` file, counted from the state, which is 0.
 const MAJOR_FAULTS: usize = 9;
 const USER_TIME: usize = 11;
 const SYSTEM_TIME: usize = 12;
 
-/// The fields of a `stat` file after the name, which may hold blanks and parentheses.
+/// Returns the fields of a `stat` file after the name, which may contain blanks and parentheses.
 fn stat_fields(stat: &str) -> Option<Vec<String>> {
     let (_, rest) = stat.rsplit_once(')')?;
     Some(rest.split_whitespace().map(str::to_string).collect())
@@ -137,7 +139,7 @@ fn read(process: u32, file: &str) -> Option<String> {
     fs::read_to_string(format!("/proc/{process}/{file}")).ok()
 }
 
-/// A line of a `status` file, in KiB.
+/// Returns a value of a `status` file, in KiB.
 fn kib(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()

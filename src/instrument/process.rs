@@ -1,4 +1,5 @@
-//! Runs one child process: its output stamped as it comes, a deadline, ^C passed on, nothing left behind.
+//! Runs one child process: its output is time-stamped as it arrives, a deadline is kept, ^C is passed on, and
+//! nothing is left behind.
 
 use super::cgroup;
 use crate::record::{Cause, Failure, Resources};
@@ -18,69 +19,70 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What to start, and within which bounds.
+/// What to start, and within which limits.
 pub struct Launch<'a> {
-    /// The program.
+    /// The path of the program.
     pub program: &'a Path,
-    /// Its arguments.
+    /// The arguments of the program.
     pub arguments: Vec<OsString>,
-    /// Variables added to the environment.
+    /// Variables that are added to the environment.
     pub environment: Vec<(String, OsString)>,
-    /// The only CPU it may use.
+    /// The only CPU that the child may use.
     pub cpu: Option<usize>,
-    /// Files that take a process into a control group, to be entered before it becomes the program.
+    /// Files through which a process enters control groups, which it does before it becomes the program.
     pub groups: Vec<PathBuf>,
-    /// When it is ended by force.
+    /// The time after which the child is killed.
     pub deadline: Duration,
-    /// The `repro` executable, whose `launch` command ties the child's life to ours.
+    /// The `repro` executable, whose `launch` command ties the child's life to that of this process.
     pub launcher: &'a Path,
 }
 
 /// How the child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// By itself, with this exit status.
+    /// The child exited with this status.
     Exited(i32),
-    /// By a signal that was not ours.
+    /// The child was killed by this signal, which did not come from this process.
     Signalled(i32),
-    /// Stopped at the deadline.
+    /// The child was stopped at the deadline.
     Deadline,
-    /// Stopped because the user wished it.
+    /// The child was stopped because the user interrupted it.
     Interrupted,
 }
 
 /// What the kernel counted for the child.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// CPU time in user mode, µs.
+    /// The CPU time in user mode, in µs.
     pub user_us: u64,
-    /// CPU time in the kernel, µs.
+    /// The CPU time in the kernel, in µs.
     pub system_us: u64,
-    /// Times that it waited.
+    /// How often the child gave up the CPU to wait.
     pub voluntary_switches: u64,
-    /// Times that it was made to wait.
+    /// How often the scheduler took the CPU away.
     pub involuntary_switches: u64,
-    /// Page faults that needed a disk.
+    /// The number of page faults that needed a disk.
     pub major_faults: u64,
 }
 
-/// Everything about a child that has ended.
+/// Everything that is known about a child that has ended.
 pub struct Outcome {
-    /// How it ended.
+    /// How the child ended.
     pub ending: Ending,
-    /// From the start of the child to its end.
+    /// The time from start to end of the child.
     pub wall: Duration,
-    /// Its resources.
+    /// The resources that the child used.
     pub usage: Usage,
-    /// The first 64 KiB of its standard error.
+    /// The first 64 KiB of the child's standard error.
     pub stderr: String,
-    /// Whether its standard output was a terminal, so that a line arrives when it ends, and not when
-    /// the next one begins.
+    /// Whether standard output was a terminal, so that a line arrives when it ends and not when the next one
+    /// begins.
     pub line_buffered: bool,
 }
 
 impl Outcome {
-    /// Why it did not end well; `place` says where it was, such as ` in row main/310`, or is empty.
+    /// Returns why the child did not succeed, or `None` if it did; `place` says where it was, such as ` in
+    /// row main/310`, or is empty.
     pub fn failure(&self, place: &str) -> Option<Failure> {
         let said = self.stderr.trim().lines().next().unwrap_or_default();
         Some(match self.ending {
@@ -95,11 +97,11 @@ impl Outcome {
 
 /// A piece of standard output.
 pub struct Piece<'a> {
-    /// Since the start of the child, monotonic.
+    /// When the piece arrived, by the monotonic clock since the start of the child.
     pub at: Duration,
-    /// The bytes.
+    /// The bytes of the piece.
     pub bytes: &'a [u8],
-    /// The child.
+    /// The process id of the child.
     pub pid: u32,
 }
 
@@ -107,13 +109,14 @@ const STDERR_LIMIT: usize = 64 * 1024;
 /// How long a child may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs `launch` to its end and hands over each piece of its output. `interrupted` is looked at ten times a second.
+/// Runs `launch` to its end, and passes each piece of its output to `on_piece`. `interrupted` is checked ten
+/// times a second.
 ///
-/// Only one child may run at a time in this process: resource usage is told from the kernel's sum over all
-/// children that have ended.
+/// Only one child may run at a time in this process, because resource usage is derived from the kernel's sum
+/// over all children that have ended.
 ///
 /// # Errors
-/// When the child can't be started.
+/// Fails when the child can't be started.
 pub fn run(
     launch: &Launch,
     interrupted: &AtomicBool,
@@ -143,7 +146,7 @@ pub fn run(
     }
     let wall = started.elapsed();
     let status = child.0.wait()?;
-    // What the child may have started must not outlive it, nor hold the pipes open.
+    // What the child may have started must neither outlive it nor hold the pipes open.
     let _ = killpg(watch.group, Signal::SIGKILL);
     let _ = output_thread.join();
     let stderr = stderr_thread.join().unwrap_or_default();
@@ -156,7 +159,7 @@ pub fn run(
     Ok(Outcome { ending, wall, usage: children_usage().since(before), stderr, line_buffered })
 }
 
-/// Kills the child if anything returns early.
+/// Kills the child if its function returns early.
 struct Guard(Child);
 
 impl Drop for Guard {
@@ -171,12 +174,13 @@ impl Drop for Guard {
 fn spawn(launch: &Launch, stdout: OwnedFd) -> io::Result<Child> {
     let mut command = launcher(launch.launcher, launch.cpu, &launch.groups);
     command.arg("--").arg(launch.program).args(&launch.arguments).envs(launch.environment.iter().cloned());
-    // A group of its own: ^C at the terminal reaches us alone, and we pass it on.
+    // The child has a process group of its own, so ^C at the terminal reaches only this process, which passes
+    // it on.
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::from(stdout)).stderr(Stdio::piped()).spawn()
 }
 
-/// The beginning of a command that starts a child whose life is tied to that of the thread which starts it: `--` and
-/// the program are to follow. See [`launch`].
+/// Returns the beginning of a command that starts a child whose life is tied to that of the starting thread;
+/// `--` and the program must follow. See [`launch`].
 pub fn launcher(own: &Path, cpu: Option<usize>, groups: &[PathBuf]) -> Command {
     let mut command = Command::new(own);
     command.arg("launch").arg("--parent").arg(std::process::id().to_string());
@@ -189,8 +193,8 @@ pub fn launcher(own: &Path, cpu: Option<usize>, groups: &[PathBuf]) -> Command {
     command
 }
 
-/// The child's standard output: a raw pseudo-terminal, because the C library then writes each line as it
-/// ends; a pipe where the system has none. The flag tells which.
+/// Returns both ends of the child's standard output: a raw pseudo-terminal, because the C library then writes
+/// each line as it ends, or a pipe if the system has none. The flag is true for a terminal.
 fn output_channel() -> io::Result<(OwnedFd, OwnedFd, bool)> {
     use nix::fcntl::{FcntlArg, FdFlag, fcntl};
     use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
@@ -210,13 +214,13 @@ fn output_channel() -> io::Result<(OwnedFd, OwnedFd, bool)> {
     Ok((reader.into(), writer.into(), false))
 }
 
-/// Reads until the child and all that it started have closed the other end.
+/// Reads until the child and everything that it started have closed the other end.
 fn stamp_pieces(mut output: File, started: Instant, sender: &Sender<(Duration, Vec<u8>)>) {
     let mut buffer = [0; 16 * 1024];
     loop {
         match output.read(&mut buffer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // A pseudo-terminal whose other end is closed answers EIO.
+            // A pseudo-terminal whose other end is closed returns EIO.
             Ok(0) | Err(_) => return,
             Ok(count) => {
                 let at = started.elapsed();
@@ -249,7 +253,7 @@ fn drain(pieces: &Receiver<(Duration, Vec<u8>)>, watch: &mut Watch, mut take: im
     }
 }
 
-/// Ends the child at the deadline or when the user asks for it: first kindly, then by force.
+/// Ends the child at the deadline or when the user asks for it: first with a request, then by force.
 struct Watch<'a> {
     deadline: Instant,
     interrupted: &'a AtomicBool,
@@ -279,7 +283,7 @@ impl Watch<'_> {
     }
 }
 
-/// Whether the child is over, without taking its status away.
+/// Returns whether the child has ended, without consuming its status.
 fn has_ended(pid: u32) -> io::Result<bool> {
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     match waitid(Id::Pid(Pid::from_raw(pid as i32)), flags) {
@@ -303,7 +307,7 @@ fn children_usage() -> Usage {
 }
 
 impl Usage {
-    /// As a record holds them.
+    /// Converts the usage to the form in which a record holds it.
     pub fn resources(self) -> Resources {
         Resources {
             user_us: self.user_us,
@@ -326,8 +330,8 @@ impl Usage {
     }
 }
 
-/// The other side of [`run`]: becomes the program, after it has asked the kernel to be killed with its
-/// parent and moved to its CPU. It returns only when that failed.
+/// Becomes the program that [`run`] starts, after asking the kernel to kill it together with its parent, and
+/// moving to its CPU and groups. Returns only if that fails.
 pub fn launch(parent: u32, cpu: Option<usize>, groups: &[PathBuf], command: &[OsString]) -> io::Error {
     let prepare = || -> nix::Result<()> {
         nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
@@ -353,16 +357,16 @@ pub fn launch(parent: u32, cpu: Option<usize>, groups: &[PathBuf], command: &[Os
     }
 }
 
-/// The CPUs that this process may use.
+/// Returns the CPUs that this process may use.
 pub fn allowed_cpus() -> Vec<usize> {
     let Ok(set) = nix::sched::sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
     (0..nix::sched::CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap_or(false)).collect()
 }
 
-/// The path of the running program.
+/// Returns the path of the running program.
 ///
 /// # Errors
-/// When /proc is not mounted.
+/// Fails when /proc is not mounted.
 pub fn own_path() -> io::Result<PathBuf> {
     std::env::current_exe()
 }

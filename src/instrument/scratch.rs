@@ -1,4 +1,4 @@
-//! Folders of our own: for the time of a measurement, and for programs that are run.
+//! Private folders: for the time of a measurement, and for programs that are run.
 
 use super::proc;
 use anyhow::{Context, Result, bail};
@@ -9,16 +9,16 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Names of folders that go with their measurement begin so, and go on with the number of the process.
+/// The prefix of folders that are removed with their measurement; the process id follows.
 const PASSING: &str = "repro-scratch-";
-/// Names of folders that stay.
+/// The prefix of folders that are kept.
 const KEPT: &str = "repro-kept-";
-/// Stands in each folder that is to go, and lists what of it is ours: a folder of that name which somebody else made
-/// is never removed, nor is what somebody else put into it.
+/// The file in each folder to be removed that lists the entries made by this program. A folder of such a name
+/// that somebody else made is never removed, nor is anything that somebody else put into it.
 const MARK: &str = "made-by-repro";
 
-/// A folder that only its owner can look into. It goes, with everything in it, when the value is dropped, unless it is
-/// to stay.
+/// A folder that only its owner can read. It is removed with everything in it when the value is dropped,
+/// unless it is to be kept.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -26,17 +26,18 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder in `parent`, for something that `label` names, in which entries of the names `ours` will lie;
+    /// Creates a folder in `parent` with `label` in its name, in which entries named `ours` will be made;
     /// folders that ended processes have left there are removed first.
     ///
     /// # Errors
-    /// A parent that is not there, or can't be written to.
+    /// Fails when the parent does not exist or can't be written to.
     pub fn new(parent: &Path, label: &str, ours: &[&str], keep: bool) -> Result<Scratch> {
-        // A process that works elsewhere must find it, too.
+        // The path must be absolute, for processes with another working directory.
         let parent = parent.canonicalize().with_context(|| parent.display().to_string())?;
         remove_stale(&parent);
         let prefix = if keep { KEPT } else { PASSING };
-        // A name is never used twice: the loader takes a library of the same path for the one that it has.
+        // No name is used twice, because the loader would take a library with the same path for the one that
+        // it has loaded.
         static NEXT: AtomicU32 = AtomicU32::new(1);
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -59,12 +60,12 @@ impl Scratch {
         }
     }
 
-    /// A folder that was kept, to be used again; it stays.
+    /// Returns a folder that was kept before, to be used again; it stays.
     pub fn again(path: &Path) -> Scratch {
         Scratch { path: path.to_path_buf(), keep: true }
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -81,14 +82,15 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes what processes that were ended by force have left in `parent`.
+/// Removes the folders that killed processes have left in `parent`.
 pub fn remove_stale(parent: &Path) {
     let user = nix::unistd::geteuid().as_raw();
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let maker = name.strip_prefix(PASSING).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
         let gone = maker.is_some_and(|process| !proc::is_running(process));
-        // Of the entry itself: a link is not a folder of ours, whatever it points to.
+        // These are the facts of the entry itself: a link is not a folder of this program, whatever it points
+        // to.
         let ours = entry.metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == user);
         if gone && ours {
             remove_own(&entry.path());
@@ -96,7 +98,8 @@ pub fn remove_stale(parent: &Path) {
     }
 }
 
-/// Removes what is listed in a folder as ours, and the folder when nothing else is in it.
+/// Removes the entries that a folder lists as made by this program, and the folder, unless it contains
+/// anything else.
 fn remove_own(folder: &Path) {
     let Ok(ours) = fs::read_to_string(folder.join(MARK)) else { return };
     let strange = |name: &OsString| name != MARK && !ours.lines().any(|own| name == own);
@@ -105,7 +108,7 @@ fn remove_own(folder: &Path) {
         return;
     }
     for path in ours.lines().chain([MARK]).map(|name| folder.join(name)) {
-        // Of a link the link goes, and not what it points to.
+        // For a link, the link itself is removed and not what it points to.
         let _ = match path.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
             true => fs::remove_dir_all(path),
             false => fs::remove_file(path),
@@ -114,15 +117,16 @@ fn remove_own(folder: &Path) {
     let _ = fs::remove_dir(folder);
 }
 
-/// The files of a SQLite database of this name.
+/// Returns the file names of a SQLite database of this name.
 pub fn database_files(name: &str) -> [String; 4] {
     ["", "-journal", "-wal", "-shm"].map(|suffix| format!("{name}{suffix}"))
 }
 
-/// A folder below `cache` that belongs to the user, and that nobody else may write to.
+/// Creates a folder below `cache` that belongs to the user and that nobody else may write to, and returns its
+/// path.
 ///
 /// # Errors
-/// When it can't be made so.
+/// Fails when the folder can't be made so.
 pub fn private_folder(cache: &Path, name: &str) -> Result<PathBuf> {
     let folder = cache.join(name);
     fs::DirBuilder::new()
@@ -141,10 +145,10 @@ pub fn private_folder(cache: &Path, name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Writes a program that only its owner can run; whoever looks sees all of it or nothing.
+/// Writes a program that only its owner can run, in such a way that it appears complete or not at all.
 ///
 /// # Errors
-/// Those of the filesystem.
+/// Passes on errors of the filesystem.
 pub fn write_program(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let unfinished = path.with_extension(std::process::id().to_string());
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o700).open(&unfinished)?;

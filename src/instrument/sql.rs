@@ -1,4 +1,4 @@
-//! Statements as data: their text, their arguments, and what they answer.
+//! Statements as data: their text, their arguments, and their answers.
 
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -29,30 +29,30 @@ impl From<f64> for Value {
 /// An SQL statement with its arguments, in the order of its question marks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// The text.
+    /// The text of the statement.
     pub sql: Cow<'static, str>,
-    /// One of each question mark.
+    /// One argument for each question mark.
     pub arguments: Vec<Value>,
 }
 
 impl Statement {
-    /// A statement.
+    /// Returns a statement with this text and these arguments.
     pub fn new(sql: impl Into<Cow<'static, str>>, arguments: Vec<Value>) -> Statement {
         Statement { sql: sql.into(), arguments }
     }
 }
 
-/// What a statement answered.
+/// The answer to a statement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// Rows that it inserted, changed or deleted; of a query 0.
+    /// The number of rows inserted, changed or deleted; 0 for a query.
     pub affected: u64,
-    /// Rows that it returned.
+    /// The rows that were returned.
     pub rows: Vec<Vec<Value>>,
 }
 
-/// Identity of a sequence of statements: SHA-256 over the text and the arguments of each, with their kinds and
-/// lengths, so that no two sequences share their bytes.
+/// The identity of a sequence of statements: the SHA-256 of the text and the arguments of each, with their
+/// types and lengths, so that no two sequences share their bytes.
 #[derive(Clone, Default)]
 pub struct WorkHash(Sha256);
 
@@ -77,7 +77,7 @@ impl WorkHash {
         self.0.update(bytes);
     }
 
-    /// The hash so far, in hexadecimal digits.
+    /// Returns the hash so far, in hexadecimal.
     pub fn hex(&self) -> String {
         self.0.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }

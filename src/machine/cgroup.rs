@@ -1,16 +1,16 @@
-//! Where the limits of our own control group are, for versions 1 and 2 and from inside a container.
+//! Finds the limits of this process's own control group, in versions 1 and 2 and from inside a container.
 
 use super::disk::Mount;
 use std::path::{Component, Path, PathBuf};
 
-/// The directories of our group under `controller`, innermost first. Limits of every level hold, so the
-/// outer ones count too, as far as they are mounted.
+/// Returns the directories of this process's group under `controller`, innermost first. The limits of every
+/// level apply, so the outer ones are included as far as they are mounted.
 pub(super) fn directories(controller: &str, mounts: &[Mount]) -> Vec<PathBuf> {
     let groups = super::text("/proc/self/cgroup").unwrap_or_default();
     directories_in(controller, &groups, mounts)
 }
 
-/// The lowest limit that `read` finds in `directories`.
+/// Returns the lowest limit that `read` finds in `directories`.
 pub(super) fn lowest<T: PartialOrd>(directories: &[PathBuf], read: impl Fn(&Path) -> Option<T>) -> Option<T> {
     directories.iter().filter_map(|directory| read(directory)).reduce(|a, b| if b < a { b } else { a })
 }
@@ -35,15 +35,15 @@ fn directories_in(controller: &str, groups: &str, mounts: &[Mount]) -> Vec<PathB
     found
 }
 
-/// A line of /proc/self/cgroup: the controllers (none for version 2) and the path of the group.
+/// Splits a line of /proc/self/cgroup into the controllers (none for version 2) and the path of the group.
 fn parse_group(line: &str) -> Option<(&str, &str)> {
     let (_, rest) = line.split_once(':')?;
     rest.split_once(':')
 }
 
-/// The path of the group under the mount point. In a container the mount often is the group itself.
+/// Returns the path of the group below the mount point. In a container the mount is often the group itself.
 fn below_mount<'a>(group: &'a Path, root: &Path) -> &'a Path {
-    // "/../x" is a group outside of our namespace: what is mounted is all that can be seen.
+    // "/../x" is a group outside this namespace; only what is mounted can be seen.
     let outside = group.components().any(|part| part == Component::ParentDir);
     group.strip_prefix(root).ok().filter(|_| !outside).unwrap_or(Path::new(""))
 }

@@ -1,4 +1,4 @@
-//! The processors: which, how many of them we may use, and what sets their speed.
+//! The processors: their model, how many of them this process may use, and what determines their speed.
 
 use super::disk::Mount;
 use super::{cgroup, number, numbered, text};
@@ -9,38 +9,38 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The processors.
+/// The processors of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
-    /// Model name, as the kernel tells it.
+    /// The model name, as the kernel reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// CPUs online, hardware threads counted one by one.
+    /// The number of CPUs online, counting each hardware thread.
     pub logical_cpus: u32,
-    /// Those of them that this process may use, by its affinity and its cpuset.
+    /// The number of CPUs that this process may use, by its affinity and its cpuset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_cpus: Option<u32>,
-    /// Physical cores online.
+    /// The number of physical cores online.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<u32>,
-    /// Whether several hardware threads share a core; in a virtual machine, as far as it is told.
+    /// Whether several hardware threads share a core; in a virtual machine, as far as it reveals this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smt: Option<bool>,
-    /// Frequency governor; several, with commas, when the CPUs differ.
+    /// The frequency governor; several, separated by commas, when the CPUs differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
-    /// Frequency driver of the kernel.
+    /// The kernel's frequency driver.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scaling_driver: Option<String>,
-    /// Highest frequency of the fastest CPU, MHz, boost included where the driver counts it.
+    /// The highest frequency of the fastest CPU in MHz, boost included if the driver reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_mhz: Option<u32>,
     /// Whether the CPUs may exceed their base frequency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boost: Option<bool>,
-    /// Machine name of uname(2), for example `x86_64`.
+    /// The machine name from uname(2), such as `x86_64`.
     pub architecture: String,
-    /// CPU time that the control group may use, in CPUs.
+    /// The CPU time that the control group may use, as a number of CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup_cpu_limit: Option<f64>,
 }
@@ -49,7 +49,7 @@ const CPUS: &str = "/sys/devices/system/cpu";
 const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 
 impl Cpu {
-    /// Reads the facts; `machine` is what uname(2) said.
+    /// Reads the facts; `machine` is the machine name from uname(2).
     pub(super) fn capture(machine: Option<String>, mounts: &[Mount]) -> Cpu {
         let logical_cpus = online();
         let cores = cores();
@@ -67,7 +67,7 @@ impl Cpu {
             scaling_driver: of_policies("scaling_driver"),
             max_mhz: max_khz.map(|khz: u32| khz / 1000),
             boost: boost(),
-            // The program's own architecture is a machine name too, and a true one.
+            // The program's own architecture is also a correct machine name.
             architecture: machine.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             cgroup_cpu_limit: cgroup::lowest(&cgroup::directories("cpu", mounts), group_limit),
         }
@@ -76,7 +76,7 @@ impl Cpu {
 
 fn online() -> u32 {
     let count = sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
-    // One runs this line.
+    // At least one CPU is online, since it runs this line.
     count.and_then(|count| u32::try_from(count).ok()).unwrap_or(1).max(1)
 }
 
@@ -85,7 +85,8 @@ fn allowed() -> Option<u32> {
     u32::try_from((0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap_or(false)).count()).ok()
 }
 
-/// Threads of one core name the same siblings. Core ids would need the package, die and cluster with them.
+/// Returns the number of cores, counted by the sets of sibling threads. Core ids are unique only together
+/// with the package, die and cluster.
 fn cores() -> Option<u32> {
     let cpus = numbered(CPUS, "cpu");
     let siblings = cpus.iter().filter_map(|cpu| text(cpu.join("topology/thread_siblings_list")));
@@ -93,7 +94,7 @@ fn cores() -> Option<u32> {
     u32::try_from(cores.len()).ok().filter(|&count| count > 0)
 }
 
-/// What the frequency policies say, each answer once.
+/// Returns the values of all frequency policies, each value once.
 fn of_policies(file: &str) -> Option<String> {
     let policies = numbered(POLICIES, "policy");
     let answers: BTreeSet<String> = policies.iter().filter_map(|policy| text(policy.join(file))).collect();
@@ -114,7 +115,7 @@ fn flag(path: impl AsRef<Path>) -> Option<bool> {
     }
 }
 
-/// The limit that one directory of a control group sets, in CPUs.
+/// Returns the limit that one directory of a control group sets, as a number of CPUs.
 fn group_limit(directory: &Path) -> Option<f64> {
     let of_version_1 = || {
         let quota = text(directory.join("cpu.cfs_quota_us"))?;
@@ -123,23 +124,23 @@ fn group_limit(directory: &Path) -> Option<f64> {
     quota(&text(directory.join("cpu.max")).or_else(of_version_1)?)
 }
 
-/// A quota and its period, µs, as in cpu.max. No quota is `max` there, and -1 in version 1.
+/// Parses a quota and its period in µs, as in cpu.max. Without a quota there is `max`, or -1 in version 1.
 fn quota(text: &str) -> Option<f64> {
     let (quota, period) = text.split_once(' ')?;
     let (quota, period): (u32, u32) = (quota.parse().ok()?, period.trim().parse().ok()?);
     (period > 0).then(|| f64::from(quota) / f64::from(period))
 }
 
-/// The model in /proc/cpuinfo, whose keys differ from one architecture to the next.
+/// Returns the model from /proc/cpuinfo, whose keys differ between architectures.
 fn model(cpuinfo: &str) -> Option<String> {
     let value = |wanted: &str| {
         let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
         let mut values = pairs.filter(|(key, _)| key.trim() == wanted).map(|(_, value)| value.trim());
         values.find(|value| !value.is_empty()).map(str::to_owned)
     };
-    // In turn: x86 and 32-bit ARM; MIPS; RISC-V; POWER.
+    // These are for x86 and 32-bit ARM, MIPS, RISC-V, and POWER.
     let named = ["model name", "cpu model", "uarch", "cpu"].into_iter().find_map(value);
-    // 64-bit ARM gives numbers alone.
+    // 64-bit ARM gives only numbers.
     named.or_else(|| {
         Some(format!("ARM implementer {} part {}", value("CPU implementer")?, value("CPU part")?))
     })

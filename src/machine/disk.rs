@@ -1,4 +1,4 @@
-//! Where files end up: the filesystem of a path, its free space, and SQLite's choice for temporary files.
+//! Where files are stored: the filesystem of a path, its free space, and SQLite's choice for temporary files.
 
 use nix::unistd::{AccessFlags, access};
 use schemars::JsonSchema;
@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 /// A mounted filesystem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Filesystem {
-    /// Where it is mounted.
+    /// The path where it is mounted.
     pub mount_point: String,
-    /// What is mounted: a block device, or the filesystem's own word.
+    /// What is mounted: a block device, or a word that the filesystem chose.
     pub device: String,
-    /// Its type, for example `ext4`.
+    /// The type, such as `ext4`.
     pub kind: String,
-    /// Options of the mount and of the filesystem, with commas; without paths, addresses and user names.
+    /// The options of the mount and of the filesystem, separated by commas, without paths, addresses and user
+    /// names.
     pub options: String,
 }
 
@@ -32,17 +33,17 @@ pub(crate) struct Mount {
     pub super_options: String,
 }
 
-/// The mounts that this process sees, in the order in which they were made.
+/// Returns the mounts that this process sees, in the order in which they were made.
 pub(crate) fn mounts() -> Vec<Mount> {
     super::text("/proc/self/mountinfo").map_or_else(Vec::new, |text| parse_mounts(&text))
 }
 
-/// The filesystem that holds `path`, which must exist.
+/// Returns the filesystem that holds `path`, which must exist.
 pub fn filesystem_of(path: &Path) -> Option<Filesystem> {
     filesystem_in(&mounts(), &path.canonicalize().ok()?)
 }
 
-/// Bytes that this user can still write to the filesystem of `path`.
+/// Returns the number of bytes that this user can still write to the filesystem of `path`.
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let facts = nix::sys::statvfs::statvfs(path).ok()?;
     // The width of these two differs between architectures.
@@ -50,11 +51,11 @@ pub fn free_bytes(path: &Path) -> Option<u64> {
     u64::from(facts.blocks_available()).checked_mul(u64::from(facts.fragment_size()))
 }
 
-/// The directory in which SQLite puts temporary files, `override_dir` standing for SQLITE_TMPDIR.
+/// Returns the directory in which SQLite puts temporary files; `override_dir` stands for SQLITE_TMPDIR.
 ///
 /// The rule is that of `unixTempFileDir` and `azTempDirs` in os_unix.c (sqlite3.c 3.53.4, lines 46459 to
-/// 46500): the first directory that can be written to and searched. Where none can, the answer is the last
-/// one, ".", and SQLite fails with SQLITE_IOERR_GETTEMPPATH.
+/// 46500): the first directory that can be written to and searched. If there is none, the result is the last
+/// candidate, ".", and SQLite fails with SQLITE_IOERR_GETTEMPPATH.
 pub fn sqlite_temporary_directory(override_dir: Option<&Path>) -> PathBuf {
     let variable = |name| var_os(name).map(PathBuf::from);
     let chosen = override_dir.map(Path::to_path_buf).or_else(|| variable("SQLITE_TMPDIR"));
@@ -63,14 +64,15 @@ pub fn sqlite_temporary_directory(override_dir: Option<&Path>) -> PathBuf {
     candidates.find(|path| is_usable(path)).unwrap_or_else(|| PathBuf::from("."))
 }
 
-/// SQLite's own test, `osAccess(zDir, 03)`, is for the real user, not for the effective one.
+/// Returns whether the real user can use a directory, as in SQLite's own test `osAccess(zDir, 03)`, which
+/// ignores the effective user.
 pub(super) fn is_usable(directory: &Path) -> bool {
     directory.is_dir() && access(directory, AccessFlags::W_OK | AccessFlags::X_OK).is_ok()
 }
 
 fn filesystem_in(mounts: &[Mount], path: &Path) -> Option<Filesystem> {
     let around = mounts.iter().filter(|mount| path.starts_with(&mount.point));
-    // Of equals, the last: it was mounted over the others.
+    // Of several mounts on one path, the last one covers the others.
     let mount = around.max_by_key(|mount| mount.point.components().count())?;
     Some(Filesystem {
         mount_point: mount.point.to_string_lossy().into_owned(),
@@ -80,12 +82,13 @@ fn filesystem_in(mounts: &[Mount], path: &Path) -> Option<Filesystem> {
     })
 }
 
-/// Both lists, each option once. A record is published: whose share it is, and where, stays out.
+/// Returns the options of both lists, each option once. Records are published, so users, hosts and paths are
+/// left out.
 fn public_options(options: &str, super_options: &str) -> String {
     const PRIVATE: [&str; 9] =
         ["username", "user", "domain", "addr", "clientaddr", "mountaddr", "srcaddr", "name", "secret"];
     let mut kept: Vec<&str> = Vec::new();
-    // The mount itself says whether it is read-only; the filesystem's word for it may differ.
+    // The mount itself says whether it is read-only; the filesystem's option may differ.
     let of_filesystem = super_options.split(',').filter(|option| !matches!(*option, "rw" | "ro"));
     for option in options.split(',').chain(of_filesystem) {
         let (key, value) = option.split_once('=').unwrap_or((option, ""));
@@ -96,7 +99,7 @@ fn public_options(options: &str, super_options: &str) -> String {
     kept.join(",")
 }
 
-/// Parses /proc/self/mountinfo, see proc_pid_mountinfo(5); leaves out what it can't read.
+/// Parses /proc/self/mountinfo, see proc_pid_mountinfo(5); lines that can't be parsed are left out.
 pub(crate) fn parse_mounts(mountinfo: &str) -> Vec<Mount> {
     mountinfo.lines().filter_map(parse_mount).collect()
 }
@@ -115,7 +118,8 @@ fn parse_mount(line: &str) -> Option<Mount> {
     })
 }
 
-/// The kernel writes space, tab, newline, backslash and `#` as a backslash and three octal digits.
+/// Undoes the kernel's escapes: space, tab, newline, backslash and `#` become a backslash and three octal
+/// digits.
 fn unescape(field: &str) -> OsString {
     let mut rest = field.as_bytes();
     let mut plain = Vec::with_capacity(rest.len());

@@ -1,4 +1,4 @@
-//! Memory: how much there is, and how much of it this process may use.
+//! The memory of the machine, and how much of it this process may use.
 
 use super::disk::Mount;
 use super::{cgroup, number, text};
@@ -9,13 +9,14 @@ use std::path::Path;
 /// Sizes of the memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
-    /// Memory of the machine, bytes.
+    /// The memory of the machine, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_bytes: Option<u64>,
-    /// Swap space, bytes.
+    /// The swap space, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swap_bytes: Option<u64>,
-    /// Most that the control group may use, bytes; only a limit below the memory of the machine.
+    /// The most that the control group may use, in bytes; absent unless it is less than the memory of the
+    /// machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup_limit_bytes: Option<u64>,
 }
@@ -33,22 +34,22 @@ impl Memory {
     }
 }
 
-/// Memory that the machine could still give away, bytes.
+/// Returns the memory that the machine still has available, in bytes.
 pub fn available_bytes() -> Option<u64> {
     meminfo_bytes(&text("/proc/meminfo")?, "MemAvailable")
 }
 
-/// The limit that one directory of a control group sets; version 2 writes `max` for none.
+/// Returns the limit that one directory of a control group sets; version 2 writes `max` for no limit.
 fn group_limit(directory: &Path) -> Option<u64> {
     number(directory.join("memory.max")).or_else(|| number(directory.join("memory.limit_in_bytes")))
 }
 
-/// Version 1 writes a number beyond any memory for no limit.
+/// Returns a limit unless it exceeds the memory; version 1 writes a huge number for no limit.
 fn real_limit(limit: Option<u64>, total: Option<u64>) -> Option<u64> {
     limit.filter(|&limit| limit < total.unwrap_or(1 << 60))
 }
 
-/// A line of /proc/meminfo in bytes; the file counts in KiB.
+/// Returns the value of a line of /proc/meminfo in bytes; the file counts in KiB.
 pub(super) fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
     let value = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)

@@ -1,6 +1,7 @@
-//! What the machine is and what else it is doing: facts for every record, and advice drawn from them.
+//! What the machine is and what else it is doing: facts for every record, and advice derived from them.
 //!
-//! Linux only. Everything is read from /proc, /sys and system calls, as any user, and nothing is changed.
+//! This works on Linux only. Everything is read from /proc, /sys and system calls, as any user, and nothing
+//! is changed.
 
 pub mod advice;
 mod cgroup;
@@ -16,32 +17,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The machine, as far as it tells.
+/// The facts of a machine, as far as they are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
-    /// Host name; only when the user asked for it.
+    /// The host name; present only if the user asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Operating system, as /etc/os-release calls it.
+    /// The operating system, as named in /etc/os-release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub os: Option<String>,
-    /// Kernel release.
+    /// The kernel release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
-    /// Processors.
+    /// The processors.
     pub cpu: Cpu,
-    /// Memory.
+    /// The sizes of the memory.
     pub memory: Memory,
-    /// Hypervisor and container, or [`virtualisation::NONE_SEEN`].
+    /// The hypervisor and the container, or [`virtualisation::NONE_SEEN`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtualisation: Option<String>,
-    /// The kernel's clock source, for example `tsc`.
+    /// The kernel's clock source, such as `tsc`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_source: Option<String>,
 }
 
 impl Host {
-    /// Reads the facts of this machine. The host name tells who measured, so it takes `name`.
+    /// Reads the facts of this machine. The host name is read only if `name` is set, since it may identify
+    /// the user.
     pub fn capture(name: bool) -> Host {
         let system = nix::sys::utsname::uname().ok();
         let fact = |text: &std::ffi::OsStr| {
@@ -62,7 +64,7 @@ impl Host {
     }
 }
 
-/// The value of PRETTY_NAME in the format of os-release(5), without its shell quotes.
+/// Returns the value of PRETTY_NAME in the format of os-release(5), without its shell quotes.
 fn pretty_name(os_release: &str) -> Option<String> {
     let value = os_release.lines().find_map(|line| line.trim().strip_prefix("PRETTY_NAME="))?;
     let quoted = |quote| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
@@ -70,7 +72,8 @@ fn pretty_name(os_release: &str) -> Option<String> {
     Some(bare.replace('\\', "")).filter(|name| !name.is_empty())
 }
 
-/// The content of a file without the white space around it; `None` when it can't be read or is empty.
+/// Returns the content of a file without the white space around it, or `None` when it can't be read or is
+/// empty.
 fn text(path: impl AsRef<Path>) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
     // Firmware strings and device tree properties may end in NUL.
@@ -79,12 +82,12 @@ fn text(path: impl AsRef<Path>) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The number that a file holds.
+/// Returns the number in a file.
 fn number<T: std::str::FromStr>(path: impl AsRef<Path>) -> Option<T> {
     text(path)?.parse().ok()
 }
 
-/// Entries of `directory` that are named `prefix` and a number, such as cpu0, cpu1, …
+/// Returns the entries of `directory` whose names are `prefix` and a number, such as cpu0, cpu1, …
 fn numbered(directory: &str, prefix: &str) -> Vec<PathBuf> {
     let matches = |path: &PathBuf| {
         let number =

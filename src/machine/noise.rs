@@ -1,4 +1,4 @@
-//! What else the machine does: its counters at one moment, and what two of them tell of the time between.
+//! What else the machine is doing: its counters at one moment, and the activity between two of them.
 
 use super::memory::meminfo_bytes;
 use super::{number, numbered, text};
@@ -7,54 +7,55 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// The whole machine's activity at one moment. Counters run since boot.
+/// The activity of the whole machine at one moment. Counters start at boot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
-    /// When, by the monotonic clock; not written, since it means nothing to another process.
+    /// When the snapshot was taken, by the monotonic clock; not stored, because it means nothing to another
+    /// process.
     #[serde(skip)]
     pub taken: Option<Instant>,
-    /// Load averages.
+    /// The load averages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
-    /// Time that some task waited for a CPU.
+    /// How long some task waited for a CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_pressure: Option<Pressure>,
-    /// Time that some task waited for a disk.
+    /// How long some task waited for a disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub io_pressure: Option<Pressure>,
-    /// Time that some task waited for memory.
+    /// How long some task waited for memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_pressure: Option<Pressure>,
     /// How the CPUs spent their time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_time: Option<CpuTime>,
-    /// Tasks that run or could run, this one included.
+    /// The number of tasks that were running or ready to run, including this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runnable: Option<u32>,
-    /// Times that a core was slowed down because it was hot; each hardware thread counts its core.
+    /// How often a core was slowed down because it was hot; each hardware thread counts its core.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle_events: Option<u64>,
-    /// Memory that programs could have without swapping, bytes.
+    /// The memory that programs could use without swapping, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_bytes: Option<u64>,
-    /// Swap space in use, bytes.
+    /// The swap space in use, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swap_used_bytes: Option<u64>,
 }
 
-/// Tasks that ran, could run or waited for a disk, on average.
+/// The average number of tasks that were running, ready to run or waiting for a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
-    /// Over one minute.
+    /// The average over one minute.
     pub one: f64,
-    /// Over five minutes.
+    /// The average over five minutes.
     pub five: f64,
-    /// Over fifteen minutes.
+    /// The average over fifteen minutes.
     pub fifteen: f64,
 }
 
 impl Load {
-    /// As the kernel has it now.
+    /// Returns the current load averages of the kernel.
     pub fn now() -> Option<Load> {
         parse_load(&text("/proc/loadavg")?)
     }
@@ -63,24 +64,24 @@ impl Load {
 /// The `some` line of a pressure file (PSI).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pressure {
-    /// Share of the last ten seconds, percent.
+    /// The share of the last ten seconds, in per cent.
     pub avg10: f64,
-    /// Since boot, µs.
+    /// The time since boot, in µs.
     pub total_us: u64,
 }
 
-/// Time of all CPUs together, ms, in steps of the kernel's tick (mostly 10 ms).
+/// The time of all CPUs together in ms, in steps of the kernel's tick (usually 10 ms).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTime {
-    /// In programs, guests and nice ones included, ms.
+    /// The time in programs, including guests and programs with a nice value, in ms.
     pub user_ms: u64,
-    /// In the kernel, interrupts included, ms.
+    /// The time in the kernel, including interrupts, in ms.
     pub system_ms: u64,
-    /// With nothing to do, ms.
+    /// The time without anything to do, in ms.
     pub idle_ms: u64,
-    /// With nothing to do but wait for a disk, ms.
+    /// The time without anything to do except wait for a disk, in ms.
     pub iowait_ms: u64,
-    /// Taken by the hypervisor for others, ms.
+    /// The time that the hypervisor gave to others, in ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_ms: Option<u64>,
 }
@@ -88,31 +89,31 @@ pub struct CpuTime {
 /// What happened between two snapshots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Activity {
-    /// Monotonic time between them, ms; unknown for a snapshot that was read from a file.
+    /// The monotonic time between them in ms; unknown for a snapshot that was read from a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<u64>,
-    /// Taken by the hypervisor, all CPUs, ms.
+    /// The time of all CPUs that the hypervisor gave to others, in ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_ms: Option<u64>,
-    /// Some task waited for a CPU, µs.
+    /// How long some task waited for a CPU, in µs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_pressure_us: Option<u64>,
-    /// Some task waited for a disk, µs.
+    /// How long some task waited for a disk, in µs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub io_pressure_us: Option<u64>,
-    /// Some task waited for memory, µs.
+    /// How long some task waited for memory, in µs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_pressure_us: Option<u64>,
-    /// In programs and the kernel, all CPUs, ms; what was measured is part of it.
+    /// The time of all CPUs in programs and the kernel in ms, including what was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_ms: Option<u64>,
-    /// Times that a core was slowed down.
+    /// How often a core was slowed down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle_events: Option<u64>,
 }
 
 impl Snapshot {
-    /// Reads everything now; takes well under a millisecond on a small machine.
+    /// Reads everything now, which takes well under a millisecond on a small machine.
     pub fn take() -> Snapshot {
         let stat = text("/proc/stat").unwrap_or_default();
         let meminfo = text("/proc/meminfo").unwrap_or_default();
@@ -136,7 +137,7 @@ impl Snapshot {
 }
 
 impl Activity {
-    /// What changed from `before` to `after`. A counter that ran backwards counts as unchanged.
+    /// Returns the changes from `before` to `after`. A counter that ran backwards counts as unchanged.
     pub fn between(before: &Snapshot, after: &Snapshot) -> Activity {
         let grown = |count: fn(&Snapshot) -> Option<u64>| Some(count(after)?.saturating_sub(count(before)?));
         let wall =
@@ -181,7 +182,7 @@ fn parse_pressure(pressure: &str) -> Option<Pressure> {
     Some(Pressure { avg10: share(value("avg10")?)?, total_us: value("total")?.parse().ok()? })
 }
 
-/// The first line of /proc/stat. Guests are in the user time already.
+/// Parses the first line of /proc/stat. The time of guests is part of the user time.
 fn parse_cpu_time(stat: &str, ticks_per_second: u64) -> Option<CpuTime> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks = line.split_whitespace().map(|field| field.parse::<u64>().ok()).collect::<Option<Vec<_>>>()?;

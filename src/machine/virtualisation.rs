@@ -1,29 +1,29 @@
-//! Whether the machine is real: hypervisors and containers, as far as they show themselves.
+//! Finds out whether the machine is real: hypervisors and containers, as far as they can be recognised.
 
 use super::text;
 use std::path::Path;
 
-/// What stands in the record when nothing points to a hypervisor or a container.
+/// The value in a record when nothing points to a hypervisor or a container.
 pub const NONE_SEEN: &str = "none seen";
 
-/// What the machine shows of its hypervisor and container.
+/// What the machine reveals about its hypervisor and container.
 #[derive(Default)]
 struct Signs {
-    /// The first part of /proc/cpuinfo.
+    /// The contents of /proc/cpuinfo, as far as they were read.
     cpuinfo: Option<String>,
-    /// Maker and product of the firmware tables.
+    /// The vendor and the product in the firmware tables.
     vendor: Option<String>,
     product: Option<String>,
-    /// Names of the clock sources.
+    /// The names of the clock sources.
     clocks: Option<String>,
     xen: bool,
-    /// The kind of container, or the file that tells of one: images that were unpacked into a virtual machine
-    /// keep /.dockerenv, so the reader must see what the word rests on.
+    /// The kind of container, or the file that points to one. Images unpacked into a virtual machine keep
+    /// /.dockerenv, so the reader must see what the statement is based on.
     container: Option<String>,
 }
 
-/// For example "container (docker) in a KVM virtual machine (QEMU Standard PC)"; [`NONE_SEEN`] where no
-/// sign was found; `None` where not even /proc/cpuinfo could be read.
+/// Returns a description such as "container (docker) in a KVM virtual machine (QEMU Standard PC)", or
+/// [`NONE_SEEN`] if no sign was found, or `None` if not even /proc/cpuinfo could be read.
 pub(super) fn capture() -> Option<String> {
     let signs = Signs {
         cpuinfo: text("/proc/cpuinfo"),
@@ -54,8 +54,8 @@ impl Signs {
 
     fn machine(&self) -> Option<String> {
         let named = self.hypervisor();
-        // x86 has a flag that decides. Elsewhere the firmware tables must do, and some makers of virtual
-        // machines rent out real ones too, under the same name.
+        // On x86 a CPU flag decides. Elsewhere the firmware tables must do, but some vendors of virtual
+        // machines also rent out real ones under the same name.
         let flags = self.cpuinfo.as_deref().and_then(flags);
         let metal = self.product.as_deref().is_some_and(|product| product.ends_with(".metal"));
         let virtual_machine = match flags {
@@ -71,7 +71,8 @@ impl Signs {
     }
 
     fn hypervisor(&self) -> Option<&'static str> {
-        // The firmware's words, then the clock sources that the kernel offers only under one hypervisor.
+        // The first list is for the firmware's names, the second for clock sources that exist only under one
+        // hypervisor.
         const FIRMWARE: &[(&str, &str)] = &[
             ("VMware", "VMware"),
             ("innotek", "VirtualBox"),
@@ -96,7 +97,7 @@ impl Signs {
         self.xen.then_some("Xen").or(clock).or(firmware)
     }
 
-    /// Maker and product, without the additions in brackets.
+    /// Returns the vendor and the product without additions in brackets.
     fn firmware(&self) -> Option<String> {
         let words = [self.vendor.as_deref(), self.product.as_deref()].into_iter().flatten();
         let short = words.map(|word| word.split_once(" (").map_or(word, |(head, _)| head));
@@ -105,7 +106,7 @@ impl Signs {
     }
 }
 
-/// The flags of the first CPU; x86 alone has them under this name.
+/// Returns the flags of the first CPU; only x86 has them under this name.
 fn flags(cpuinfo: &str) -> Option<&str> {
     let (_, flags) =
         cpuinfo.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == "flags")?;

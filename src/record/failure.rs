@@ -1,55 +1,55 @@
-//! Why something did not come to its end: causes that decide, and their words.
+//! Why a run or a measurement ended early: typed causes, which decide, and messages for people.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A cause, and all that there is to say of it to a person.
+/// A cause and the message that explains it to a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
-    /// What decides.
+    /// The cause, which decisions are based on.
     pub cause: Cause,
-    /// For a person: the words of the cause, where it happened and what was said.
+    /// The message: the words of the cause, the place where it happened and what was said there.
     pub message: String,
 }
 
-/// What can end a run, or a measurement, before its time.
+/// What can end a run or a measurement early, or make its result unusable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Nothing yet: the record is being written, or its program was ended by force.
+    /// Nothing has ended it yet: the record is still being written, or the program that wrote it was killed.
     UnderWay,
-    /// The user wished it.
+    /// The user interrupted it.
     Interrupted,
-    /// It took too long.
+    /// It exceeded the deadline.
     Deadline,
-    /// A signal that did not come from this program.
+    /// The process was killed by this signal, which did not come from this program.
     Signal(i32),
     /// The process ended with this exit status.
     ExitStatus(i32),
-    /// The tool ended without TOTAL.
+    /// The tool ended without printing TOTAL.
     NoTotal,
-    /// A saved output ends before its end.
+    /// A saved output is truncated.
     CutShort,
-    /// The wall clock was stepped.
+    /// The wall clock was stepped during the run.
     ClockStepped,
-    /// What was printed breaks a rule of the tool's output.
+    /// The output breaks a rule that holds for every output of the tool.
     UnsoundOutput,
-    /// An answer is wrong.
+    /// At least one answer is wrong.
     WrongAnswer,
-    /// Other statements ran than in the other legs.
+    /// The statements that ran are not those of the other legs.
     OtherWork,
-    /// The run did not meet a condition of its own study.
+    /// The run did not meet a condition that its study sets.
     ConditionNotMet,
-    /// The memory limit left too little for the process.
+    /// The memory limit left too little for the process itself.
     OutOfMemory,
-    /// Anything else; the message says what.
+    /// Any other cause; the message says which.
     Error,
 }
 
 impl Cause {
-    /// The words for it; empty where the message says all.
+    /// Returns the words for the cause, or an empty string where the message says everything.
     fn words(&self) -> String {
         match self {
             Cause::UnderWay => "not finished: still running, or killed".to_string(),
@@ -73,17 +73,18 @@ impl Cause {
 }
 
 impl Failure {
-    /// Of a cause that needs no more words.
+    /// Returns a failure whose message is the words of the cause.
     pub fn of(cause: Cause) -> Failure {
         Failure::at(cause, "", "")
     }
 
-    /// Of a cause, with what was said.
+    /// Returns a failure whose message adds what was said to the words of the cause.
     pub fn saying(cause: Cause, said: impl fmt::Display) -> Failure {
         Failure::at(cause, "", &said.to_string())
     }
 
-    /// Of a cause, where it happened (` in row main/310`), and what was said; either may be empty.
+    /// Returns a failure with the place where it happened (` in row main/310`) and what was said; either may
+    /// be empty.
     pub fn at(cause: Cause, place: &str, said: &str) -> Failure {
         let begin = format!("{}{place}", cause.words());
         let message = match (begin.is_empty(), said.is_empty()) {
@@ -94,13 +95,14 @@ impl Failure {
         Failure { cause, message }
     }
 
-    /// The failure that an error carries; any other error is one whose message says all.
+    /// Returns the failure that an error carries, with the error's context in its message; any other error
+    /// becomes [`Cause::Error`].
     pub fn in_error(error: &anyhow::Error) -> Failure {
         let cause = error.downcast_ref::<Failure>().map_or(Cause::Error, |failure| failure.cause.clone());
         Failure { cause, message: format!("{error:#}") }
     }
 
-    /// The same, with the name of what it happened to before it.
+    /// Returns the same failure with the name of the part that it happened to in front of its message.
     pub fn of_part(&self, part: &str) -> Failure {
         Failure { cause: self.cause.clone(), message: format!("{part}: {}", self.message) }
     }

@@ -1,4 +1,4 @@
-//! A record as a file: JSON, one object, `schema` first.
+//! The file format of a record: one JSON object, whose first member is `schema`.
 
 use super::Record;
 use schemars::{JsonSchema, Schema as JsonType, SchemaGenerator, json_schema};
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// The version of the format that this program writes, and the only one that it reads.
 pub const SCHEMA: u64 = 2;
 
-/// Stands in a record for [`SCHEMA`].
+/// Stands for [`SCHEMA`] in a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Schema;
 
@@ -38,20 +38,20 @@ impl JsonSchema for Schema {
     }
 }
 
-/// The text of a record file.
+/// Returns the text of a record file.
 ///
 /// # Errors
-/// None that a record can cause; serde_json's are passed on.
+/// Passes on errors of serde_json; no record causes one.
 pub fn write(record: &Record) -> serde_json::Result<String> {
     let mut text = serde_json::to_string_pretty(record)?;
     text.push('\n');
     Ok(text)
 }
 
-/// Reads a record file.
+/// Reads the text of a record file and checks the record.
 ///
 /// # Errors
-/// What is wrong with it, and where; of another version, what to do.
+/// Says what is wrong with the text and where; for another version of the format, also what to do.
 pub fn read(text: &str) -> Result<Record, String> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -75,7 +75,7 @@ pub fn read(text: &str) -> Result<Record, String> {
     }
 }
 
-/// The JSON schema of a record file.
+/// Returns the JSON schema of a record file.
 pub fn json_schema() -> Value {
     schemars::schema_for!(Record).to_value()
 }

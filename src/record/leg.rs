@@ -9,20 +9,20 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Leg {
-    /// Such as `native` or `sqld`.
+    /// The name, such as `native` or `sqld`.
     pub name: String,
-    /// What was measured.
+    /// The engine that was measured.
     pub engine: Engine,
-    /// Whether its answers are right.
+    /// The result of the answer check.
     pub answer: Answer,
-    /// Runs in order.
+    /// The runs in the order in which they were made, including warm-ups and rejected runs.
     pub runs: Vec<Run>,
-    /// Phases in the order they ran.
+    /// The phases in the order in which they ran.
     pub phases: Vec<Phase>,
-    /// Settings of the engine, read back from it.
+    /// Settings of the engine, as read back from it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
-    /// The memory that the leg was confined to.
+    /// The memory limit that the leg ran under; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
 }
@@ -31,11 +31,11 @@ pub struct Leg {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// Limit, page cache included, bytes.
+    /// The limit in bytes, page cache included.
     pub limit_bytes: u64,
-    /// What set it: `cgroup v1`, `cgroup v2` or `systemd scope`.
+    /// What enforced the limit: `cgroup v1`, `cgroup v2` or `systemd scope`.
     pub mechanism: String,
-    /// The most that was charged, bytes.
+    /// The largest amount charged to the group, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
     /// How often the limit was hit.
@@ -47,21 +47,21 @@ pub struct Memory {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Engine {
-    /// Such as `bundled SQLite`.
+    /// The name, such as `bundled SQLite`.
     pub name: String,
-    /// Such as `3.53.4`; absent when the engine did not say.
+    /// The SQLite version, such as `3.53.4`; absent when the engine did not report one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sqlite_version: Option<String>,
-    /// As the engine itself reported it.
+    /// The source id that the engine itself reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_id: Option<String>,
-    /// Whether it is the SQLite that this program carries, which its revision pins.
+    /// Whether it is the SQLite inside this program, which the program's revision pins.
     #[serde(default, skip_serializing_if = "is_false")]
     pub bundled: bool,
     /// How it was built; absent when unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<BuildFacts>,
-    /// What `PRAGMA compile_options` said, where it was asked.
+    /// The output of `PRAGMA compile_options`; empty when it was not asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compile_options: Vec<String>,
 }
@@ -70,81 +70,81 @@ pub struct Engine {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BuildFacts {
-    /// Whether the sources, or the program as it came, are the pinned ones.
+    /// Whether the sources, or the prebuilt program, are the pinned ones.
     pub pinned: bool,
-    /// Route and name by which the sources came.
+    /// Where the sources or the program came from: the route and the name.
     pub origin: String,
-    /// SHA-256 of each source, by name.
+    /// The SHA-256 of each source, by file name.
     pub sources: BTreeMap<String, String>,
-    /// The compile command; empty of a program that came as it is.
+    /// The compile command; empty for a prebuilt program.
     pub command: String,
-    /// What the compiler calls itself.
+    /// The compiler's description of itself.
     pub compiler: String,
-    /// SHA-256 of the executable.
+    /// The SHA-256 of the executable.
     pub executable: String,
 }
 
 impl BuildFacts {
-    /// The words of the compile command that change what is built: `-O…` and `-D…`.
+    /// Returns the words of the compile command that change the code it produces: `-O…` and `-D…`.
     pub fn flags(&self) -> Vec<&str> {
         self.command.split(' ').filter(|word| word.starts_with("-O") || word.starts_with("-D")).collect()
     }
 }
 
-/// Result of the answer check.
+/// The result of the answer check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Answer {
-    /// The answers are the known ones.
+    /// All answers match the known ones.
     Right {
-        /// What was found: a verification hash, or what was checked.
+        /// The verification hash, or what was checked.
         found: String,
     },
     /// An answer differs from the known one.
     Wrong {
-        /// As given.
+        /// The answer that was given.
         found: String,
-        /// As known.
+        /// The known answer.
         expected: String,
     },
-    /// No answer is known for this work.
+    /// No known answer exists for this work.
     Unknown {
-        /// As given.
+        /// The answer that was given.
         found: String,
     },
-    /// There was no check.
+    /// The answers were not checked.
     NotChecked {
-        /// Why.
+        /// Why there was no check.
         reason: String,
     },
 }
 
 impl Answer {
-    /// Whether it is known to be wrong.
+    /// Returns whether an answer is known to be wrong.
     pub fn is_wrong(&self) -> bool {
         matches!(self, Answer::Wrong { .. })
     }
 }
 
 impl Engine {
-    /// One of which nothing but its name is known yet.
+    /// Returns an engine of which only the name is known yet.
     pub fn named(name: impl Into<String>) -> Engine {
         Engine { name: name.into(), ..Engine::default() }
     }
 
-    /// The SQLite that this program carries.
+    /// Returns the SQLite that is linked into this program.
     pub fn bundled() -> Engine {
         Engine { bundled: true, ..Engine::named("bundled SQLite") }
     }
 
-    /// Whether it is the pinned one; `None` when that is not known.
+    /// Returns whether the engine is the pinned one, or `None` when that is not known.
     pub fn pinned(&self) -> Option<bool> {
         self.build.as_ref().map(|build| build.pinned).or(self.bundled.then_some(true))
     }
 }
 
 impl Leg {
-    /// One that has not run yet.
+    /// Returns a leg that has not run yet.
     pub fn new(name: impl Into<String>, engine: Engine) -> Leg {
         Leg {
             name: name.into(),
@@ -157,7 +157,7 @@ impl Leg {
         }
     }
 
-    /// Adds what a run measured in a phase.
+    /// Adds what a run measured in a phase; the first sample of a phase creates it, with `title`.
     pub fn add(&mut self, run: u32, phase: &str, title: Option<&str>, measure: Measure) {
         let sample = Sample { run, measure };
         match self.phases.iter_mut().find(|known| known.name == phase) {
@@ -170,50 +170,51 @@ impl Leg {
         }
     }
 
-    /// The phase of this name.
+    /// Returns the phase of this name.
     pub fn phase(&self, name: &str) -> Option<&Phase> {
         self.phases.iter().find(|phase| phase.name == name)
     }
 
-    /// Runs that count.
+    /// Returns the runs that go into the statistics.
     pub fn counted_runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.counts())
     }
 
-    /// Numbers of the runs that count.
+    /// Returns the numbers of the runs that go into the statistics.
     pub fn counted(&self) -> Vec<u32> {
         self.counted_runs().map(|run| run.number).collect()
     }
 
-    /// What the counted runs measured in a phase.
+    /// Returns the samples of a phase from the runs that go into the statistics.
     pub fn samples(&self, phase: &str) -> Vec<&Sample> {
         let counted = self.counted();
         let samples = self.phase(phase).into_iter().flat_map(|phase| &phase.samples);
         samples.filter(|sample| counted.contains(&sample.run)).collect()
     }
 
-    /// Every sample with the name of its phase, those of runs that don't count among them.
+    /// Returns every sample with the name of its phase, including the samples of warm-ups and rejected runs.
     pub fn all_samples(&self) -> impl Iterator<Item = (&str, &Sample)> {
         self.phases.iter().flat_map(|phase| phase.samples.iter().map(|sample| (phase.name.as_str(), sample)))
     }
 
-    /// The sum of the times that the tool reported for the rows of a run, ms; `None` where it reports none.
+    /// Returns the sum of the times in ms that the tool reported for the rows of a run, or `None` if it
+    /// reported none.
     pub fn sum_of_rows(&self, run: u32) -> Option<i64> {
         let samples = self.all_samples().filter(|(_, sample)| sample.run == run);
         let reported: Vec<i64> = samples.filter_map(|(_, sample)| sample.measure.reported_ms).collect();
         (!reported.is_empty()).then(|| reported.iter().fold(0_i64, |sum, ms| sum.saturating_add(*ms)))
     }
 
-    /// A check of any run that does not hold, with the name of its phase: the last one of the first sample that
-    /// has one, for it shows the first wrong answer where those before it only count them.
+    /// Returns a failed check of any run with the name of its phase. Of the first sample that has one it is
+    /// the last, because that shows the first wrong answer while those before it only count wrong answers.
     pub fn wrong_check(&self) -> Option<(&str, &Check)> {
         self.all_samples().find_map(|(phase, sample)| {
             sample.measure.checks.iter().rfind(|check| !check.holds()).map(|check| (phase, check))
         })
     }
 
-    /// Judges the answers by the checks of all samples so far, so that a wrong answer of any run stays. `right`
-    /// says what was checked; without it nothing is known yet.
+    /// Judges the answers by the checks of all samples so far, so that a wrong answer in any run persists.
+    /// `right` says what was checked; without it the answer stays as it was unless a check failed.
     pub fn judge_answers(&mut self, right: Option<String>) {
         self.answer = match (self.wrong_check(), right) {
             (Some((phase, check)), _) => Answer::Wrong {

@@ -1,6 +1,7 @@
-//! What happened: one execution of a study, with every sample, and all that is needed to judge it.
+//! The record of one execution of a study: every sample, and all that is needed to judge it.
 //!
-//! The types are the file format, too: serde writes them as they are, and `schema.json` is generated from them.
+//! The types are also the file format: serde writes them as they are, and `schema.json` is generated from
+//! them.
 
 mod failure;
 mod file;
@@ -22,67 +23,67 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// All samples of one execution, with parameters, engines, machine and checks.
+/// All samples of one execution, with its parameters, engines, machine and checks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "repro record")]
 pub struct Record {
-    /// Version of the format.
+    /// The version of the format.
     pub schema: Schema,
-    /// Name of the study.
+    /// The name of the study.
     pub study: String,
     /// The program that made the record.
     pub program: Program,
-    /// Present when the samples were read from a saved output instead of measured.
+    /// Where the samples were read from, if they come from a saved output and were not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    /// When it began, RFC 3339.
+    /// When the execution began, in RFC 3339.
     #[schemars(with = "String")]
     pub started: Timestamp,
-    /// When it ended; absent while it runs.
+    /// When the execution ended, in RFC 3339; absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub finished: Option<Timestamp>,
-    /// Absent when the plan was carried out; otherwise why samples are missing.
+    /// Why samples are missing; absent when the plan was carried out completely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Failure>,
-    /// The study's parameters, defaults included.
+    /// The parameters of the study, defaults included.
     pub parameters: BTreeMap<String, Value>,
-    /// How often, and under which constraints.
+    /// How often the study was to run, and under which constraints.
     pub plan: Plan,
-    /// The machine.
+    /// The machine on which the study ran; absent for an imported record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
-    /// Other activity on the machine when it began.
+    /// Other activity on the machine when the execution began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<noise::Snapshot>,
-    /// And when it ended.
+    /// Other activity on the machine when the execution ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<noise::Snapshot>,
-    /// Where data was written.
+    /// Where SQLite wrote its files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<Storage>,
-    /// The sides that were measured.
+    /// The sides of the study that were measured.
     pub legs: Vec<Leg>,
     /// Runs of other builds, made to test a claim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Variant>,
 }
 
-/// Which build of this program, and how it was called.
+/// The build of this program that made a record, and how it was called.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// Its version.
+    /// The version of the program.
     pub version: String,
-    /// Its git revision, with `-dirty` when the tree had changes.
+    /// The git revision, with `-dirty` appended if the tree had uncommitted changes.
     pub revision: String,
-    /// Its arguments.
+    /// The command line, program name included.
     pub command: Vec<String>,
 }
 
 impl Program {
-    /// This program, as it was called.
+    /// Returns this program as it was called.
     pub fn this() -> Program {
         Program {
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -92,40 +93,40 @@ impl Program {
     }
 }
 
-/// The lines of a saved output that a record was read from.
+/// The lines of a saved output from which a record was read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Imported {
     /// The file as the user named it.
     pub file: String,
-    /// The first line, from 1.
+    /// The number of the first line, counted from 1.
     pub first_line: usize,
-    /// The last line.
+    /// The number of the last line, counted from 1.
     pub last_line: usize,
 }
 
-/// How often the study was to run.
+/// How often a study is to run, and under which constraints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Runs that are not counted, first.
+    /// The number of uncounted runs at the start.
     pub warmup: u32,
-    /// Counted runs, or the fewest of them with `until`.
+    /// The number of counted runs; with `until`, the smallest number of them.
     pub runs: u32,
-    /// The aim for half the interval of the total, as a fraction of it …
+    /// The goal for half the width of the total's interval, as a fraction of the total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<f64>,
-    /// … and the number of runs after which it is given up.
+    /// The number of runs after which the goal is given up.
     pub max_runs: u32,
-    /// Pause before each run, ms.
+    /// The pause before each run, in ms.
     pub cooldown_ms: u64,
-    /// The CPU that the engine was bound to.
+    /// The CPU that the engine was bound to; absent when it was not bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<usize>,
 }
 
 impl Plan {
-    /// So many counted runs, and nothing else.
+    /// Returns a plan of this many counted runs without warm-up, goal or pause.
     pub fn of_runs(runs: u32) -> Plan {
         Plan { runs, max_runs: runs, ..Plan::default() }
     }
@@ -135,31 +136,31 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Storage {
-    /// The folder.
+    /// The directory as a path.
     pub directory: String,
-    /// The filesystem that holds it.
+    /// The filesystem that holds the directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<Filesystem>,
 }
 
-/// Runs of another build.
+/// Runs of another build, made to test a claim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
-    /// What was built, such as `without-rtree`.
+    /// The name of the build, such as `without-rtree`.
     pub name: String,
     /// The compile command.
     pub command: String,
-    /// Whether it came to its end, in each run.
+    /// Whether the tool ran to its end, for each run.
     pub completed: Vec<bool>,
-    /// The part of the work in which each run stopped.
+    /// The part of the work in which the tool stopped, for each run; `null` when it ran to its end.
     pub stopped_in: Vec<Option<String>>,
-    /// What it said.
+    /// The first line that the last run wrote to standard error.
     pub message: String,
 }
 
 impl Record {
-    /// A record of a measurement that begins now: without legs, and partial until it is finished.
+    /// Returns the record of a measurement that begins now: without legs, and partial until it is finished.
     pub fn beginning(study: &str, parameters: BTreeMap<String, Value>, plan: Plan) -> Record {
         Record {
             schema: Schema,
@@ -180,12 +181,13 @@ impl Record {
         }
     }
 
-    /// The leg of this name.
+    /// Returns the leg of this name.
     pub fn leg(&self, name: &str) -> Option<&Leg> {
         self.legs.iter().find(|leg| leg.name == name)
     }
 
-    /// Whether every engine is the pinned one; `None` when that is not known of one, and of no other that it is not.
+    /// Returns whether every engine is the pinned one: `false` when one is known not to be, `None` when none
+    /// is known not to be but one is unknown.
     pub fn pinned(&self) -> Option<bool> {
         let mut known = self.legs.iter().map(|leg| leg.engine.pinned());
         match known.clone().any(|pinned| pinned == Some(false)) {
@@ -194,10 +196,10 @@ impl Record {
         }
     }
 
-    /// Checks what must hold of any record, however it came: each TOTAL is the sum of its rows.
+    /// Checks what must hold for any record, measured or imported: each TOTAL is the sum of its rows.
     ///
     /// # Errors
-    /// The run that breaks the rule.
+    /// Names the run that breaks the rule, with both numbers.
     pub fn check(&self) -> Result<(), String> {
         for leg in &self.legs {
             for run in leg.runs.iter().filter(|run| run.rejected.is_none()) {

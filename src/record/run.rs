@@ -10,106 +10,106 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// From 1, warm-ups included.
+    /// The number of the run, counted from 1, warm-ups included.
     pub number: u32,
-    /// Not to be counted.
+    /// Whether the run is a warm-up, which is not counted.
     #[serde(default, skip_serializing_if = "is_false")]
     pub warmup: bool,
-    /// Why it can't be counted.
+    /// Why the run can't be counted; absent when it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<Failure>,
-    /// What a reader should know of it.
+    /// What a reader should know about the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
-    /// The tool's TOTAL, ms.
+    /// The tool's TOTAL, in ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_ms: Option<i64>,
-    /// From start to end of the process, ns.
+    /// The time from start to end of the process, in ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_ns: Option<u64>,
-    /// What it used.
+    /// The resources that the run used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,
-    /// What else the machine did meanwhile.
+    /// What else the machine did during the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<noise::Activity>,
-    /// SHA-256 of the SQL and arguments that ran, in order, where they were hashed.
+    /// The SHA-256 of the SQL and the arguments that ran, in order, if they were hashed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<String>,
-    /// What only this study holds of a run.
+    /// What only this study records about a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
 }
 
 impl Run {
-    /// Whether its samples go into the statistics.
+    /// Returns whether the samples of the run go into the statistics.
     pub fn counts(&self) -> bool {
         !self.warmup && self.rejected.is_none()
     }
 }
 
-/// Resources of one run.
+/// The resources of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resources {
-    /// CPU time in user mode, µs.
+    /// CPU time in user mode, in µs.
     pub user_us: u64,
-    /// CPU time in the kernel, µs.
+    /// CPU time in the kernel, in µs.
     pub system_us: u64,
-    /// Largest resident set, bytes.
+    /// The largest resident set, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory_bytes: Option<u64>,
-    /// Times that it waited.
+    /// How often the process gave up the CPU to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voluntary_switches: Option<u64>,
-    /// Times that it was made to wait.
+    /// How often the scheduler took the CPU away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub involuntary_switches: Option<u64>,
-    /// Page faults that needed a disk.
+    /// How many page faults needed a disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub major_faults: Option<u64>,
 }
 
-/// What a reader should know of a run beyond its times.
+/// What a reader should know about a run beyond its times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "flag", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Flag {
     /// The tool's clock and that of `repro` differ by more than a few milliseconds.
     ClocksDisagree {
-        /// Where.
+        /// The rows in which they differ.
         rows: Vec<ClockGap>,
     },
     /// The answers are not those of the check before the first run.
     AnswersDiffer {
-        /// The verification hash.
+        /// The verification hash of this run.
         found: String,
     },
-    /// It ended well, and wrote to standard error.
+    /// The run succeeded, but wrote to standard error.
     StandardError {
-        /// The first line.
+        /// The first line that it wrote.
         line: String,
     },
     /// A saved output has times without zero padding.
     UnpaddedTimes,
-    /// A saved output lacks rows that a whole run of its testsets has.
+    /// A saved output lacks rows that a complete run of its testsets has.
     MissingRows {
-        /// The version whose rows are known.
+        /// The SQLite version whose rows are known.
         version: String,
-        /// The rows.
+        /// The names of the missing rows.
         rows: Vec<String>,
     },
-    /// It ended before its last phase.
+    /// The run ended before its last phase.
     EndedEarly {
-        /// Phases that are whole.
+        /// The number of complete phases.
         phases: u32,
-        /// Why.
+        /// Why it ended.
         failure: Failure,
     },
     /// The clients used so much CPU time that they may have limited the rate.
     BusyClients {
-        /// Where.
+        /// The phase in which they did.
         phase: String,
-        /// Of a core, each.
+        /// The CPU time of each client, as a fraction of a core.
         cores: f64,
     },
 }
@@ -118,11 +118,11 @@ pub enum Flag {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClockGap {
-    /// The row.
+    /// The name of the row.
     pub phase: String,
-    /// As the tool printed it, ms.
+    /// The time in ms as the tool printed it.
     pub reported_ms: i64,
-    /// By the monotonic clock of `repro`, ns.
+    /// The time in ns by the monotonic clock of `repro`.
     pub observed_ns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Where records lie, and how they are written: whole or not at all.
+//! Where records are stored, and how they are written: completely or not at all.
 
 use super::Record;
 use anyhow::{Context, Result, bail};
@@ -7,29 +7,29 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// A record larger than this is not one of ours.
+/// The largest size of a record file, in bytes; a larger file is not a record of this program.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// Where a record is to go.
+/// Where a record is to be written.
 pub enum Destination {
-    /// Nowhere.
+    /// The record is not written.
     Nowhere,
-    /// To this file, which must not exist unless it may be overwritten.
+    /// The record is written to this file, which must not exist yet unless `force` is set.
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Whether it may be overwritten.
+        /// Whether an existing file may be overwritten.
         force: bool,
     },
-    /// To a new file in this folder.
+    /// The record is written to a new file in this folder.
     Folder(PathBuf),
 }
 
 impl Destination {
-    /// Makes the file, with `record` in it from the start.
+    /// Creates the file and writes `record` to it; returns `None` for [`Destination::Nowhere`].
     ///
     /// # Errors
-    /// A place that can't be written to, or that is taken; nothing is left behind.
+    /// Fails when the place can't be written to or is taken, and leaves nothing behind.
     pub fn begin(&self, record: &Record) -> Result<Option<Target>> {
         let target = match self {
             Destination::Nowhere => return Ok(None),
@@ -41,18 +41,18 @@ impl Destination {
     }
 }
 
-/// A file that holds the record of a measurement under way: it can be read at any moment.
+/// A file that holds the record of a running measurement and can be read at any moment.
 pub struct Target {
     path: PathBuf,
-    /// Whether the file was made by us, and may go again.
+    /// Whether this program created the file and so may remove it.
     made: bool,
 }
 
 impl Target {
-    /// A new file in `folder`, named after the time and the study.
+    /// Creates a file in `folder`, named after the time and the study.
     ///
     /// # Errors
-    /// A folder that can't be made or written to.
+    /// Fails when the folder can't be created or written to.
     pub fn in_folder(folder: &Path, study: &str, started: Timestamp) -> Result<Target> {
         fs::create_dir_all(folder)
             .with_context(|| format!("{}: can't create the records folder", folder.display()))?;
@@ -72,10 +72,10 @@ impl Target {
         unreachable!("every attempt has another name")
     }
 
-    /// The file `path`, which must not exist unless `force` is given.
+    /// Opens the file `path`, which must not exist unless `force` is set.
     ///
     /// # Errors
-    /// A file that exists, or a place that can't be written to.
+    /// Fails when the file exists without `force`, or can't be written to.
     pub fn at(path: &Path, force: bool) -> Result<Target> {
         let made = !force || !path.exists();
         match OpenOptions::new().write(true).create(true).truncate(false).create_new(!force).open(path) {
@@ -90,7 +90,7 @@ impl Target {
         }
     }
 
-    /// Where it lies.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -98,14 +98,14 @@ impl Target {
     /// Replaces the content with `record`.
     ///
     /// # Errors
-    /// A full disk and the like; what the file held before stays.
+    /// Fails when the file can't be written, as on a full disk; the previous content then remains.
     pub fn save(&self, record: &Record) -> Result<()> {
         let text = super::write(record)?;
         write_whole(&self.path, text.as_bytes())
             .with_context(|| format!("{}: can't save the record", self.path.display()))
     }
 
-    /// Removes the file of a measurement that never began.
+    /// Removes the file, if this program created it, after a measurement that never began.
     pub fn discard(&self) {
         if self.made {
             let _ = fs::remove_file(&self.path);
@@ -113,12 +113,12 @@ impl Target {
     }
 }
 
-/// Writes a file so that a reader sees the old content or the new, never a part.
+/// Writes a file in such a way that a reader sees either the old or the new content, never a part of it.
 ///
 /// # Errors
-/// Those of the filesystem; nothing is left behind.
+/// Passes on errors of the filesystem; nothing is left behind.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A device or a pipe is written to; to put a file in its place would destroy it.
+    // A device or a pipe is written to directly: replacing it with a file would destroy it.
     if fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
         return OpenOptions::new().write(true).open(path)?.write_all(bytes);
     }
@@ -138,7 +138,8 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Reads the record at `path`.
 ///
 /// # Errors
-/// A file that is missing, too large, not UTF-8, not a record, newer than this program, or inconsistent.
+/// Fails when the file is missing, too large, not UTF-8, not a record, of another format version, or
+/// inconsistent.
 pub fn load(path: &Path) -> Result<Record> {
     let text = read_text(path, LARGEST)?;
     super::read(&text).map_err(|reason| anyhow::anyhow!("{}: {reason}", path.display()))
@@ -147,7 +148,7 @@ pub fn load(path: &Path) -> Result<Record> {
 /// Reads a text file of at most `limit` bytes.
 ///
 /// # Errors
-/// Named after the file: missing, larger, UTF-16 or otherwise not UTF-8.
+/// Names the file and says whether it is missing, too large, UTF-16, or otherwise not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> Result<String> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("{name}: can't be read"))?;

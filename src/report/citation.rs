@@ -7,25 +7,25 @@ use crate::verify::grade::{self, Condition};
 
 /// The figure that a record is cited for.
 pub struct Headline {
-    /// What it is.
+    /// The key of the figure.
     pub key: FigureKey,
-    /// What was measured, the figure with its interval, and how it was built.
+    /// A description of what was measured, the figure with its interval, and how the engine was built.
     pub words: String,
 }
 
-/// Who cites, and what.
+/// The record that is cited, and by whom.
 pub struct Source<'a> {
-    /// Name of the record.
+    /// The name of the record.
     pub name: &'a str,
-    /// SHA-256 of its file, where it lies in one.
+    /// The SHA-256 of the record's file, if there is one.
     pub sha256: Option<&'a str>,
-    /// The author, where the user named one.
+    /// The author, if the user named one.
     pub author: Option<&'a str>,
-    /// Where the record can be found, where the user said so.
+    /// The address of the record, if the user gave one.
     pub url: Option<&'a str>,
 }
 
-/// One line that says what was measured, where, how often and how surely.
+/// Returns one line that says what was measured, on which machine, how often and how precisely.
 fn line(record: &Record, headline: &Headline) -> String {
     format!(
         "{}; {}; {}; repro {} ({})",
@@ -37,7 +37,7 @@ fn line(record: &Record, headline: &Headline) -> String {
     )
 }
 
-/// The whole text of a citation; where a study has no figure to cite, it says why.
+/// Returns the whole text of a citation; if a study has no figure to cite, the text says why.
 pub fn text(figures: Figures, headline: Result<Headline, String>, source: &Source) -> Vec<Text> {
     let key = headline.as_ref().ok().map(|headline| headline.key.clone());
     let conditions = grade::conditions(figures, key);
@@ -87,14 +87,14 @@ fn bibtex(record: &Record, source: &Source, line: &str, citable: bool) -> String
         ("date", record.started.strftime("%Y-%m-%d").to_string()),
         ("note", format!("{}{}{}", warning, escaped(line), escaped(&hash))),
     ];
-    // A package for URLs takes it as it is; only what would end the field is not one.
+    // URL packages take the address as it is; only characters that would end the field are removed.
     fields.extend(source.url.map(|url| ("url", url.replace(['{', '}', '\\', ' '], ""))));
     let fields: Vec<String> =
         fields.iter().map(|(name, value)| format!("  {name:6} = {{{value}}}")).collect();
     format!("@misc{{{key},\n{}\n}}", fields.join(",\n"))
 }
 
-/// As TeX prints it: none of its own signs are left.
+/// Escapes the characters that are special in TeX, so that the text is printed as it is.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for sign in text.chars() {

@@ -1,9 +1,9 @@
-//! The lines before the table of a record: engines, parameters, place, runs.
+//! The lines above the table of a record: engines, parameters, place, and runs.
 
 use super::table::{Text, Tone};
 use crate::record::{Answer, Engine, Leg, Record};
 
-/// All of them.
+/// Returns all lines above the table.
 pub fn head(record: &Record) -> Vec<Text> {
     let mut head: Vec<Text> = engines(record).into_iter().map(Text::from).collect();
     head.push(parameters(record).into());
@@ -23,21 +23,21 @@ pub fn head(record: &Record) -> Vec<Text> {
     head
 }
 
-/// All parameters, in a line.
+/// Returns all parameters in one line.
 pub fn parameters(record: &Record) -> String {
     let of = |(name, value)| format!("{name} {}", plain(value));
     record.parameters.iter().map(of).collect::<Vec<_>>().join(" · ")
 }
 
-/// Each engine, after the legs that it ran, where there are several.
+/// Returns a line for each engine and each build, preceded by the legs that used it if there are several.
 pub fn engines(record: &Record) -> Vec<String> {
     let mut lines = grouped(record, |leg| engine(&leg.engine, record.imported.is_some()));
     lines.extend(grouped(record, |leg| build(&leg.engine)));
     lines
 }
 
-/// What legs have to say, with the names of those that say the same, in the order of the legs. A leg may have
-/// nothing to say.
+/// Groups legs by what `line` returns for them, in the order of the legs. Legs with an empty line are left
+/// out.
 pub fn groups(record: &Record, line: impl Fn(&Leg) -> String) -> Vec<(Vec<&str>, String)> {
     let mut groups: Vec<(Vec<&str>, String)> = Vec::new();
     for leg in &record.legs {
@@ -51,7 +51,7 @@ pub fn groups(record: &Record, line: impl Fn(&Leg) -> String) -> Vec<(Vec<&str>,
     groups
 }
 
-/// As lines, which name legs where not all say the same.
+/// Returns the groups as lines, which name the legs unless all have the same line.
 fn grouped(record: &Record, line: impl Fn(&Leg) -> String) -> Vec<String> {
     let text = |(legs, line): (Vec<&str>, String)| match legs.len() == record.legs.len() {
         true => line,
@@ -61,7 +61,8 @@ fn grouped(record: &Record, line: impl Fn(&Leg) -> String) -> Vec<String> {
 }
 
 fn engine(engine: &Engine, imported: bool) -> String {
-    // An echo has no version and no build. What was imported may lack them, too, but is a SQLite.
+    // An echo has neither a version nor a build. An imported output may lack them, too, but comes from
+    // SQLite.
     if !imported && engine.sqlite_version.is_none() && engine.source_id.is_none() && engine.build.is_none() {
         return engine.name.clone();
     }
@@ -77,7 +78,7 @@ fn engine(engine: &Engine, imported: bool) -> String {
     format!("{} · SQLite {version} ({source}) · {pin}", engine.name)
 }
 
-/// The compile command; of a program that came as it is, where it lay.
+/// Returns the compile command, or for a prebuilt program where it came from.
 fn build(engine: &Engine) -> String {
     match &engine.build {
         Some(build) if build.command.is_empty() => {

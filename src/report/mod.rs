@@ -1,4 +1,5 @@
-//! For people: tables on a terminal and in Markdown. A table is built once and rendered either way.
+//! Output for people: tables for the terminal and for Markdown. A table is built once and rendered either
+//! way.
 
 pub mod citation;
 pub mod compare;

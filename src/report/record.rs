@@ -1,4 +1,4 @@
-//! What there is to say of any record, before and after the tables of its study.
+//! What any record shows before and after the tables of its study.
 
 use super::head;
 use super::table::{Table, Text, Tone, percent, seconds};
@@ -6,7 +6,7 @@ use crate::figure::{FigureKey, Figures, Metric, WHOLE};
 use crate::record::{Leg, Run};
 use crate::stats::{self, Summary, summary};
 
-/// The tables of a study between the head and the notes of their record.
+/// Returns the tables of a study with the head and the notes of their record around them.
 pub fn framed(figures: Figures, mut tables: Vec<Table>) -> Vec<Table> {
     if tables.is_empty() {
         tables.push(Table::default());
@@ -62,7 +62,7 @@ fn wrong_answers(leg: &Leg) -> Vec<Text> {
     leg.all_samples().flat_map(wrong).collect()
 }
 
-/// TOTAL of a tool that prints one.
+/// Returns TOTAL with its interval, for a tool that prints TOTAL.
 fn total(figures: Figures) -> Option<String> {
     let total = figures.cited(&FigureKey::row(WHOLE)).filter(|_| figures.shape.has_rows())?.summary()?;
     Some(match (total.interval, total.relative_half_width()) {
@@ -82,7 +82,8 @@ fn total(figures: Figures) -> Option<String> {
     })
 }
 
-/// Median and range of a summary: `12 (11–14)`; without an interval the median alone.
+/// Formats the median and the interval of a summary, such as `12` and `11–14`; without an interval the second
+/// is empty.
 pub fn median_and_interval(summary: &Summary, digits: fn(f64) -> String) -> [String; 2] {
     let interval =
         summary.interval.map_or(String::new(), |i| format!("{}–{}", digits(i.low), digits(i.high)));
@@ -101,7 +102,8 @@ fn outliers(figures: Figures, leg: &Leg) -> Vec<String> {
     summary::outliers(&times).into_iter().map(name).collect()
 }
 
-/// The time of all that a run did, ms, for each counted run that did all of it.
+/// Returns the time in ms of everything that a run did, for each counted run that did all of it, with the
+/// name of that time.
 fn wholes<'a>(figures: Figures, leg: &'a Leg) -> (&'static str, Vec<(&'a Run, f64)>) {
     let keyed = |run: u32, values: &crate::figure::Values| {
         values.runs().iter().find(|(number, _)| *number == run).map(|(_, ms)| *ms)
@@ -120,7 +122,7 @@ fn wholes<'a>(figures: Figures, leg: &'a Leg) -> (&'static str, Vec<(&'a Run, f6
     ("all phases", leg.counted_runs().filter_map(|run| Some((run, sum(run.number)?))).collect())
 }
 
-/// What else happened during an outlying run.
+/// Returns what else happened during an outlying run.
 fn likely_cause(run: &Run) -> String {
     let Some(noise) = &run.noise else { return "what else the machine did is not known".to_string() };
     let wall = noise.wall_ms.unwrap_or(0).max(1) as f64;

@@ -1,13 +1,13 @@
-//! A table with text before and after it, and its renderings.
+//! A table with text above and below it, and its renderings.
 
 use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Width, presets};
 use std::fmt;
 use std::ops::Deref;
 
-/// How a text strikes the eye, where there is colour.
+/// How a text is highlighted where there is colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// As it is.
+    /// The text is not highlighted.
     #[default]
     Plain,
     /// All is well.
@@ -16,21 +16,21 @@ pub enum Tone {
     Bad,
     /// Something needs attention.
     Warning,
-    /// Nothing to look at.
+    /// The text is not important.
     Faint,
 }
 
-/// A cell, or a line beside a table.
+/// A cell, or a line above or below a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
-    /// What it says.
+    /// The text itself.
     pub text: String,
-    /// How.
+    /// The highlighting of the text.
     pub tone: Tone,
 }
 
 impl Text {
-    /// A text that strikes the eye so.
+    /// Returns a text with this highlighting.
     pub fn new(text: impl Into<String>, tone: Tone) -> Text {
         Text { text: text.into(), tone }
     }
@@ -62,64 +62,64 @@ impl fmt::Display for Text {
     }
 }
 
-/// A column.
+/// A column of a table.
 pub struct Column {
-    /// Its heading.
+    /// The heading of the column.
     pub name: &'static str,
-    /// Whether numbers stand in it.
+    /// Whether the column is right-aligned, as numbers are.
     pub right: bool,
 }
 
-/// Text, table, text.
+/// A table with lines of text above and below it.
 #[derive(Default)]
 pub struct Table {
-    /// Lines before it.
+    /// The lines above the table.
     pub head: Vec<Text>,
-    /// Columns.
+    /// The columns from left to right.
     pub columns: Vec<Column>,
-    /// Cells, row by row; a heading within the table has its first cell only.
+    /// The cells, row by row. A row with only a first cell is a heading within the table.
     pub rows: Vec<Vec<Text>>,
-    /// Lines after it.
+    /// The lines below the table.
     pub notes: Vec<Text>,
 }
 
-/// Where a table is shown.
+/// The screen on which a table is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Screen {
-    /// Characters of a line; as many as it takes when absent.
+    /// The number of characters in a line; `None` if lines may have any length.
     pub width: Option<usize>,
-    /// Whether there is colour.
+    /// Whether the screen has colour.
     pub colour: bool,
 }
 
-/// A left-aligned column.
+/// Returns a left-aligned column.
 pub fn left(name: &'static str) -> Column {
     Column { name, right: false }
 }
 
-/// A right-aligned column.
+/// Returns a right-aligned column.
 pub fn right(name: &'static str) -> Column {
     Column { name, right: true }
 }
 
-/// Cells of plain text.
+/// Returns cells of plain text.
 pub fn cells<T: Into<Text>>(row: impl IntoIterator<Item = T>) -> Vec<Text> {
     row.into_iter().map(Into::into).collect()
 }
 
-/// Between two columns, and before the first.
+/// The number of spaces between two columns, and before the first.
 const GAP: usize = 2;
-/// Text that is wrapped is not made narrower than this.
+/// The smallest width to which text is wrapped.
 const NARROWEST: usize = 16;
 
 impl Table {
-    /// An empty table of these columns.
+    /// Returns an empty table with these columns.
     pub fn new(columns: Vec<Column>) -> Table {
         Table { columns, ..Table::default() }
     }
 
-    /// For a terminal. What does not fit into its width is wrapped; what does not fit even so goes into a second
-    /// grid below, with the first column again.
+    /// Renders the table for a terminal. Text that does not fit into its width is wrapped; columns that still
+    /// do not fit go into a second grid below, which repeats the first column.
     pub fn terminal(&self, screen: Screen) -> String {
         let widths: Vec<usize> = (0..self.columns.len()).map(|index| self.width_of(index)).collect();
         let grids = self.groups(&widths, screen.width).into_iter().map(|group| self.grid(&group, screen));
@@ -136,12 +136,12 @@ impl Table {
 
     fn width_of(&self, index: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.chars().count());
-        // A heading within the table may run over the columns beside it.
+        // A heading within the table may extend over the columns beside it.
         let cells = cells.max().unwrap_or(0);
         cells.max(self.columns[index].name.chars().count())
     }
 
-    /// Columns that stand beside each other, with the width of those that are wrapped.
+    /// Returns the groups of columns that fit side by side, with the width of a column that is wrapped.
     fn groups(&self, widths: &[usize], width: Option<usize>) -> Vec<Vec<(usize, Option<usize>)>> {
         let plain = |indices: Vec<usize>| indices.into_iter().map(|index| (index, None)).collect::<Vec<_>>();
         let all: Vec<usize> = (0..widths.len()).collect();
@@ -196,7 +196,7 @@ impl Table {
         table.lines().map(|line| line.trim_end().to_string()).collect()
     }
 
-    /// For a page.
+    /// Renders the table as Markdown.
     pub fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
         let escape = |cell: Option<&Text>| cell.map_or("", |cell| cell.trim()).replace('|', "\\|");
@@ -231,7 +231,7 @@ fn cell(text: &Text) -> Cell {
     }
 }
 
-/// A line with the colour of its tone, as ECMA-48 codes.
+/// Returns a line in the colour of its tone, with ECMA-48 codes.
 pub fn painted(line: &Text, screen: Screen) -> String {
     let code = match line.tone {
         _ if !screen.colour => None,
@@ -244,12 +244,12 @@ pub fn painted(line: &Text, screen: Screen) -> String {
     code.map_or_else(|| line.text.clone(), |code| format!("\x1b[{code}m{line}\x1b[0m"))
 }
 
-/// Tables one after the other, for a terminal.
+/// Renders tables one after the other for a terminal.
 pub fn terminal(tables: &[Table], screen: Screen) -> String {
     tables.iter().map(|table| table.terminal(screen)).collect::<Vec<_>>().join("\n")
 }
 
-/// Tables one after the other, for a page.
+/// Renders tables one after the other as Markdown.
 pub fn markdown(tables: &[Table]) -> String {
     tables.iter().map(Table::markdown).collect::<Vec<_>>().join("\n")
 }
@@ -260,12 +260,13 @@ fn paragraphs(parts: [&Vec<String>; 3], end: &str) -> String {
     texts.join("\n\n") + end
 }
 
-/// Milliseconds without needless decimals: `58`, `58.5`.
+/// Formats milliseconds without needless decimals: `58`, `58.5`.
 pub fn ms(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
-/// Three digits, or all of a whole part: `0.257`, `5.73`, `89.2`, `5116`.
+/// Formats a value with three significant digits, or with its whole integer part: `0.257`, `5.73`, `89.2`,
+/// `5116`.
 pub fn three_digits(value: f64) -> String {
     let decimals = match value.abs() {
         size if size < 1.0 => 3,
@@ -276,19 +277,19 @@ pub fn three_digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A count with commas: `9,714`.
+/// Formats a count with commas: `9,714`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group));
     groups.collect::<Vec<_>>().join(",")
 }
 
-/// Seconds with three decimals, from milliseconds.
+/// Formats milliseconds as seconds with three decimals.
 pub fn seconds(ms: f64) -> String {
     format!("{:.3}", ms / 1000.0)
 }
 
-/// `+1.2 %`.
+/// Formats a fraction as a signed percentage: `+1.2 %`.
 pub fn percent(fraction: f64) -> String {
     format!("{:+.1} %", fraction * 100.0)
 }
@@ -328,7 +329,7 @@ mod tests {
         assert!(painted.contains("\x1b[38;5;9m"), "{painted:?}");
     }
 
-    /// A table as wide as `words` and eight numbers make it.
+    /// Returns a table that `words` and eight numbers make wide.
     fn wide(words: &str) -> Table {
         let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
         let columns = std::iter::once(left("step")).chain(names.map(right)).chain([left("why")]).collect();

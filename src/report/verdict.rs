@@ -1,9 +1,10 @@
-//! The verdicts of a reference.
+//! The table of the verdicts of a reference.
 
 use super::table::{Table, Text, Tone, cells, left, ms, right};
+use crate::stats::ratio::shown;
 use crate::verify::verdict::{FigureJudgement, Report, Verdict};
 
-/// Figures with their verdicts; work, claims and the sum of it around them.
+/// Returns the table of figures with their verdicts, with the work, the claims and a summary around it.
 pub fn table(report: &Report) -> Table {
     Table {
         head: head(report),
@@ -24,7 +25,7 @@ pub fn table(report: &Report) -> Table {
 }
 
 fn row(figure: &FigureJudgement) -> Vec<Text> {
-    let ratio = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
+    let ratio = |value: Option<f64>| value.map_or(String::new(), shown);
     let number = |value| number(value, figure.unit);
     let interval =
         figure.interval.map_or(String::new(), |(low, high)| format!("{}–{}", number(low), number(high)));
@@ -42,7 +43,7 @@ fn row(figure: &FigureJudgement) -> Vec<Text> {
     row
 }
 
-/// How a verdict strikes the eye.
+/// Returns how a verdict is highlighted.
 fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Reproduced => Tone::Good,
@@ -52,7 +53,7 @@ fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-/// As many digits as the unit deserves.
+/// Formats a value with as many digits as are meaningful in its unit.
 fn number(value: f64, unit: &str) -> String {
     match unit {
         "ms" if value < 10.0 && value.fract() != 0.0 => format!("{value:.3}"),
@@ -97,8 +98,11 @@ fn head(report: &Report) -> Vec<Text> {
             factor.rank_correlation.map_or(String::new(), |rank| format!(", rank correlation {rank:.2}"));
         let strict = if report.strict { ", strict" } else { "" };
         head.push(Text::from(format!(
-            "machine factor of {}: {:.2} over {} runs, tolerance {}×{rank}{strict}",
-            factor.group, factor.value, report.runs, report.tolerance
+            "machine factor of {}: {} over {} runs, tolerance {}×{rank}{strict}",
+            factor.group,
+            shown(factor.value),
+            report.runs,
+            report.tolerance
         )));
     }
     head

@@ -1,10 +1,11 @@
-//! Percentile bootstrap of the median (Efron 1979), seeded so that the same samples give the same interval.
+//! The percentile bootstrap of the median (Efron 1979), seeded so that the same samples give the same
+//! interval.
 
 use super::median;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Fewest samples that an interval is given for. With five, the 95 % interval is the whole range.
+/// The smallest number of samples that gives an interval. With five, the 95 % interval is the whole range.
 pub const FEWEST_SAMPLES: usize = 5;
 
 const RESAMPLES: usize = 10_000;
@@ -13,35 +14,37 @@ const SEED: u64 = 95;
 /// A 95 % confidence interval, in the unit of the samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Lower end.
+    /// The lower end.
     pub low: f64,
-    /// Upper end.
+    /// The upper end.
     pub high: f64,
 }
 
 impl Interval {
-    /// Whether `value` lies in it.
+    /// Returns whether `value` lies in the interval.
     pub fn contains(self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
-    /// Half its width, as a fraction of `center`; `None` when `center` is not positive.
+    /// Returns half the width as a fraction of `center`, or `None` when `center` is not positive.
     pub fn relative_half_width(self, center: f64) -> Option<f64> {
         (center > 0.0).then(|| (self.high - self.low) / 2.0 / center)
     }
 
-    /// Widened by the error of the clock on both sides; a time stays at or above zero.
+    /// Returns the interval widened by the error of the clock on both sides; the lower end stays at or above
+    /// zero.
     pub fn widened(self, error: f64) -> Interval {
         Interval { low: (self.low - error).max(0.0), high: self.high + error }
     }
 }
 
-/// The interval of the median of `samples`; `None` when there are too few to tell.
+/// Returns the interval of the median of `samples`, or `None` when there are too few.
 pub fn of_median(samples: &[f64]) -> Option<Interval> {
     of_statistic(samples, &[], |resample, _| median(resample))
 }
 
-/// The interval of a rate that was measured in slices of (work, time): all work over all time.
+/// Returns the interval of a rate that was measured in slices of (work, time), which is all work over all
+/// time.
 pub fn of_rate(slices: &[(f64, f64)]) -> Option<Interval> {
     let positions: Vec<f64> = (0..slices.len()).map(|i| i as f64).collect();
     of_statistic(&positions, &[], |resample, _| {
@@ -53,7 +56,7 @@ pub fn of_rate(slices: &[(f64, f64)]) -> Option<Interval> {
     })
 }
 
-/// The interval of median(a) / median(b) for samples that are not paired.
+/// Returns the interval of median(a) / median(b) for samples that are not paired.
 pub fn of_ratio_of_medians(a: &[f64], b: &[f64]) -> Option<Interval> {
     if b.len() < FEWEST_SAMPLES {
         return None;

@@ -1,4 +1,4 @@
-//! Statistics of samples: pure functions of numbers, the same result each time.
+//! Statistics of samples, as pure functions of numbers that always give the same result.
 
 pub mod bootstrap;
 pub mod proportion;
@@ -10,7 +10,7 @@ pub use bootstrap::Interval;
 pub use ratio::Ratio;
 pub use summary::Summary;
 
-/// The median: the middle value, or the mean of the middle two. `None` of nothing.
+/// Returns the median: the middle value, or the mean of the middle two; `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -22,7 +22,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// The geometric mean of positive numbers; `None` of nothing, or when one is not positive.
+/// Returns the geometric mean of positive numbers, or `None` without numbers or when one is not positive.
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() || values.iter().any(|v| *v <= 0.0 || !v.is_finite()) {
         return None;

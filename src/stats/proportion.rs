@@ -1,12 +1,12 @@
-//! How often something happens.
+//! Intervals of proportions.
 
 use super::Interval;
 
 /// The 0.975 quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// The 95 % interval of a share that was seen `hits` times in `trials`, by Wilson's score, which holds for few trials and
-/// for none or all of them, too. `None` without a trial.
+/// Returns the 95 % interval of a proportion that was seen `hits` times in `trials`, by Wilson's score, which
+/// is also valid for few trials and for none or all of them; `None` without trials.
 pub fn wilson(hits: usize, trials: usize) -> Option<Interval> {
     if trials == 0 || hits > trials {
         return None;

@@ -1,7 +1,7 @@
 //! Rank correlation.
 
-/// Spearman's rank correlation of two equally long lists, ties sharing their mean rank; `None` below three
-/// pairs, or when one list is constant.
+/// Returns Spearman's rank correlation of two lists of equal length, where ties share their mean rank; `None`
+/// below three pairs or when one list is constant.
 pub fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
     if a.len() != b.len() || a.len() < 3 {
         return None;
@@ -9,7 +9,7 @@ pub fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
     pearson(&ranks(a), &ranks(b))
 }
 
-/// Ranks from 1; equal values share the mean of their ranks.
+/// Returns the ranks from 1; equal values share the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count() as f64;

@@ -1,21 +1,22 @@
-//! Ratios of times, with what the clock and the samples allow to say of them.
+//! Ratios of times, with the uncertainty that comes from the clock and the samples.
 
 use super::bootstrap::{self, Interval};
 use super::median;
+use std::fmt;
 
-/// A ratio a / b and its interval.
+/// A ratio a / b with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// Median of the ratios of the pairs, or ratio of the medians when samples are not paired.
+    /// The median of the ratios of the pairs, or the ratio of the medians when the samples are not paired.
     pub value: f64,
-    /// 95 % interval; `None` when there are too few samples on a side that has more than one.
+    /// The 95 % interval; `None` when a side that has more than one sample has too few.
     pub interval: Option<Interval>,
 }
 
 impl Ratio {
-    /// Of two sets of samples that were taken apart. A side with a single published figure counts as exact
-    /// but for its clock. `None` when a side is empty, or not above its clock's error: then there is no
-    /// ratio to speak of.
+    /// Returns the ratio of two sets of samples that are not paired. A side with a single published figure is
+    /// exact except for the error of its clock. The result is `None` when a side is empty or does not exceed
+    /// its clock's error, because the ratio then has no meaning.
     pub fn of_medians(a: &[f64], a_error: f64, b: &[f64], b_error: f64) -> Option<Ratio> {
         let (top, bottom) = (median(a)?, median(b)?);
         if top <= a_error || bottom <= b_error {
@@ -37,8 +38,8 @@ impl Ratio {
         Some(Ratio { value: top / bottom, interval: interval.filter(|i| i.high.is_finite()) })
     }
 
-    /// Of samples taken in turn, A B A B …: the ratio pair by pair, which a drift of the machine does not
-    /// disturb. `None` without a pair, or with a value that is not positive.
+    /// Returns the ratio of samples taken alternately, A B A B …, pair by pair, which a drift of the machine
+    /// does not affect; `None` without pairs or when a value is not positive.
     pub fn of_pairs(pairs: &[(f64, f64)]) -> Option<Ratio> {
         if pairs.iter().any(|(a, b)| *a <= 0.0 || *b <= 0.0) {
             return None;
@@ -47,16 +48,41 @@ impl Ratio {
         Some(Ratio { value: median(&ratios)?, interval: bootstrap::of_median(&ratios) })
     }
 
-    /// This ratio divided by an exact factor.
+    /// Returns the ratio divided by an exact factor.
     pub fn divided_by(self, factor: f64) -> Ratio {
         let interval = self.interval.map(|i| Interval { low: i.low / factor, high: i.high / factor });
         Ratio { value: self.value / factor, interval }
     }
 }
 
+/// The value with its interval, or with the remark that there is none.
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.interval {
+            Some(i) => write!(f, "{} [{}, {}]", shown(self.value), shown(i.low), shown(i.high)),
+            None => write!(f, "{} (too few runs for an interval)", shown(self.value)),
+        }
+    }
+}
+
+/// Formats a factor with two decimals, or below 0.1 with two significant digits: `1.37`, `0.0042`, never the
+/// `0.00` of a factor that is not zero.
+pub fn shown(factor: f64) -> String {
+    let leading = -factor.abs().log10().floor();
+    let decimals =
+        if factor == 0.0 || !leading.is_finite() { 2 } else { (leading + 1.0).clamp(2.0, 12.0) as usize };
+    format!("{factor:.decimals$}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_factors_keep_two_digits() {
+        let all = [0.0, 1.0, 20.42, 0.5, 0.1, 0.0951, 0.00416, -0.002, f64::NAN].map(shown);
+        assert_eq!(all, ["0.00", "1.00", "20.42", "0.50", "0.10", "0.095", "0.0042", "-0.0020", "NaN"]);
+    }
 
     #[test]
     fn against_a_single_published_figure() {

@@ -1,27 +1,28 @@
-//! What is said of a list of samples.
+//! Summaries of lists of samples.
 
 use super::bootstrap::{self, Interval};
 use super::median;
 
-/// Summary of the samples of one step, all in the samples' unit.
+/// The summary of the samples of a step; all values are in the unit of the samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// How many.
+    /// The number of samples.
     pub n: usize,
-    /// The smallest.
+    /// The smallest sample.
     pub min: f64,
-    /// The middle one.
+    /// The median of the samples.
     pub median: f64,
-    /// The largest.
+    /// The largest sample.
     pub max: f64,
-    /// Median absolute deviation from the median, unscaled.
+    /// The median absolute deviation from the median, unscaled.
     pub mad: f64,
-    /// 95 % interval of the median, widened by the clock's error; `None` below five samples.
+    /// The 95 % interval of the median, widened by the clock's error; `None` below five samples.
     pub interval: Option<Interval>,
 }
 
 impl Summary {
-    /// Summarises `samples` taken with a clock that is off by at most `clock_error`; `None` of nothing.
+    /// Summarises `samples` taken with a clock that is off by at most `clock_error`; returns `None` without
+    /// samples.
     pub fn of(samples: &[f64], clock_error: f64) -> Option<Summary> {
         let center = median(samples)?;
         let deviations: Vec<f64> = samples.iter().map(|sample| (sample - center).abs()).collect();
@@ -35,16 +36,18 @@ impl Summary {
         })
     }
 
-    /// Half the interval as a fraction of the median; `None` when there is no interval.
+    /// Returns half the width of the interval as a fraction of the median, or `None` when there is no
+    /// interval.
     pub fn relative_half_width(&self) -> Option<f64> {
         self.interval?.relative_half_width(self.median)
     }
 }
 
-/// Positions of the samples that lie further from the median than five deviations and 2 %.
+/// Returns the positions of the samples that differ from the median by more than five deviations and by more
+/// than 2 %.
 ///
-/// Five unscaled MADs are 3.4 standard deviations of a normal distribution; the 2 % keep a very quiet
-/// series from naming its own rounding.
+/// Five unscaled MADs are 3.4 standard deviations of a normal distribution; the 2 % keep a very quiet series
+/// from reporting its own rounding.
 pub fn outliers(samples: &[f64]) -> Vec<usize> {
     let Some(summary) = Summary::of(samples, 0.0).filter(|summary| summary.n >= 3) else { return Vec::new() };
     let limit = (5.0 * summary.mad).max(0.02 * summary.median.abs());

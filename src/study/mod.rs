@@ -1,6 +1,6 @@
 //! What a study is: what the rest of the program asks of it, and what studies share.
 //!
-//! A study is a folder here and a line in [`registry`]. Nothing outside its folder names it.
+//! A study is a folder in this module and a line in [`registry`]. Nothing outside its folder names it.
 
 pub mod clients;
 pub mod oltp;
@@ -32,80 +32,86 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Everything that others ask of a study.
+/// From now on ^C, SIGTERM and SIGHUP raise the flag that is returned and do not end the process.
+pub type CatchSignals = fn() -> Result<Arc<AtomicBool>>;
+
+/// The interface through which the rest of the program uses a study.
 pub trait Study: Sync {
-    /// Its name, legs, phases, baseline and parameters.
+    /// Returns the study's name, legs, phases, baseline and parameters.
     fn shape(&self) -> &'static Shape;
 
-    /// Adds its options to a command.
+    /// Adds the study's options to a command.
     fn options(&self, command: Command) -> Command;
 
-    /// What the command line asks for, checked against the machine; `wishes` stand where it says nothing.
+    /// Returns what the command line asks for, checked against the machine; `wishes` supply what it leaves
+    /// open.
     ///
     /// # Errors
-    /// The option that can't be, with what to do.
+    /// Names the option that can't be satisfied, and says what to do.
     fn asked(&self, matches: &ArgMatches, wishes: &Wishes, setting: &Setting) -> Result<Box<dyn Task>>;
 
-    /// What a reference with these parameters asks for.
+    /// Returns what a reference with these parameters asks for.
     ///
     /// # Errors
-    /// As those of [`Study::asked`].
+    /// Fails as [`Study::asked`] does.
     fn published(&self, parameters: &Parameters, wishes: &Wishes, setting: &Setting)
     -> Result<Box<dyn Task>>;
 
-    /// The options of a plan that have a meaning for it.
+    /// Returns the options of a plan that are meaningful for the study.
     fn takes(&self) -> &'static [PlanOption];
 
-    /// How many counted runs it takes before anything can be said with an interval.
+    /// Returns the number of counted runs needed before anything can be said with an interval.
     fn runs_needed(&self) -> u32;
 
-    /// Carries out one leg in a process of its own; `job` is what [`process::start`] was given.
+    /// Carries out one leg in a process of its own; `job` is the text that [`process::start`] was given. A
+    /// study that has something to put in order first takes the flag that `catch_signals` returns. Otherwise
+    /// a signal ends the process at once.
     ///
     /// # Errors
-    /// What keeps it from its end.
-    fn leg(&self, job: &str, stop: &Arc<AtomicBool>) -> Result<()> {
-        let _ = (job, stop);
+    /// Says what kept the leg from finishing.
+    fn leg(&self, job: &str, catch_signals: CatchSignals) -> Result<()> {
+        let _ = (job, catch_signals);
         bail!("{} runs no leg in a process of its own", self.shape().name)
     }
 
-    /// The tables of a record.
+    /// Returns the tables that show a record.
     fn tables(&self, figures: Figures) -> Vec<Table>;
 
-    /// Whether its tables explain a verdict, and stand before it.
+    /// Returns whether the tables explain a verdict and so are printed before it.
     fn explains_verdicts(&self) -> bool {
         false
     }
 
-    /// The figure that a record is cited for.
+    /// Returns the figure for which a record is cited.
     ///
     /// # Errors
-    /// Why there is none, for a person.
+    /// Says why there is none, in words for the user.
     fn headline(&self, figures: Figures) -> Result<Headline, String>;
 
-    /// Checks what only this study holds in a record.
+    /// Checks the parts of a record that only this study writes.
     ///
     /// # Errors
-    /// The phase or run whose detail is not one of this study.
+    /// Names the phase or run whose detail is not one of this study.
     fn check(&self, record: &Record) -> Result<(), String>;
 
-    /// What would be measured here, a line for each engine.
+    /// Returns a description of what would be measured on this machine, one line for each engine.
     fn engines(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Reads records from a saved output; `None` where this study has no output of its own.
+    /// Reads records from a saved output; returns `None` if the study has no output format of its own.
     fn import(&self, name: &str, bytes: &[u8]) -> Option<Result<Vec<Record>>> {
         let _ = (name, bytes);
         None
     }
 
-    /// What it can explain: a name and a text for each.
+    /// Returns the topics that the study can explain, each with a name and a text.
     fn explanations(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 }
 
-/// Parameters as a record holds them.
+/// Converts parameters to the form in which a record holds them.
 fn as_parameters(parameters: &impl Serialize) -> Parameters {
     match serde_json::to_value(parameters) {
         Ok(Value::Object(map)) => map.into_iter().collect(),
@@ -113,10 +119,10 @@ fn as_parameters(parameters: &impl Serialize) -> Parameters {
     }
 }
 
-/// Every parameter of a study, checked, from those that are written down.
+/// Returns every parameter of a study, checked, from those that are written down.
 ///
 /// # Errors
-/// A parameter that the study does not have, or a value that can't be.
+/// Names a parameter that the study does not have, or a value that is not allowed.
 fn all_parameters<P: DeserializeOwned + Serialize>(
     written: &Value,
     check: impl FnOnce(&P) -> Result<(), String>,
@@ -126,10 +132,10 @@ fn all_parameters<P: DeserializeOwned + Serialize>(
     Ok(as_parameters(&parameters))
 }
 
-/// A study's own type, from the parameters of a reference that was checked before.
+/// Reads a study's own type from the parameters of a reference, which were checked before.
 ///
 /// # Errors
-/// As those of [`all_parameters`].
+/// Fails as [`all_parameters`] does.
 fn from_parameters<P: DeserializeOwned>(parameters: &Parameters) -> Result<P> {
     let written = Value::Object(parameters.clone().into_iter().collect());
     Ok(serde_json::from_value(written)?)
@@ -138,7 +144,7 @@ fn from_parameters<P: DeserializeOwned>(parameters: &Parameters) -> Result<P> {
 /// Checks that every detail of a record's measures is of this type.
 ///
 /// # Errors
-/// The phase and run whose detail is another one.
+/// Names the phase and run whose detail is of another type.
 fn check_details<T: DeserializeOwned>(record: &Record) -> Result<(), String> {
     for leg in &record.legs {
         for (phase, sample) in leg.all_samples() {
@@ -152,7 +158,7 @@ fn check_details<T: DeserializeOwned>(record: &Record) -> Result<(), String> {
 /// Checks that every detail of a record's runs is of this type.
 ///
 /// # Errors
-/// The run whose detail is another one.
+/// Names the run whose detail is of another type.
 fn check_details_of_runs<T: DeserializeOwned>(record: &Record) -> Result<(), String> {
     for run in record.legs.iter().flat_map(|leg| &leg.runs) {
         let read = run.detail.as_ref().map_or(Ok(()), |detail: &Detail| detail.read::<T>().map(|_| ()));

@@ -1,4 +1,4 @@
-//! Options that studies share, and what a study takes of those that a plan can have.
+//! Options that studies share, and which options of a plan a study accepts.
 
 use super::Scale;
 use clap::Args;
@@ -87,7 +87,7 @@ pub struct Wishes {
     pub build_variants: bool,
 }
 
-/// One of [`Wishes`].
+/// An option of [`Wishes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum PlanOption {
@@ -125,7 +125,7 @@ impl fmt::Display for PlanOption {
 }
 
 impl Wishes {
-    /// Those that were expressed.
+    /// Returns the options that the user gave.
     fn expressed(&self) -> Vec<PlanOption> {
         let plan = &self.plan;
         let all = [
@@ -145,10 +145,10 @@ impl Wishes {
         all.into_iter().filter(|(_, expressed)| *expressed).map(|(option, _)| option).collect()
     }
 
-    /// Refuses what a study does not take.
+    /// Refuses options that a study does not take.
     ///
     /// # Errors
-    /// The option, the study, and what it does take.
+    /// Names the option, the study, and the options that the study takes.
     pub fn check(&self, study: &str, takes: &[PlanOption]) -> Result<(), String> {
         match self.expressed().into_iter().find(|option| !takes.contains(option)) {
             None => Ok(()),

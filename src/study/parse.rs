@@ -1,9 +1,9 @@
-//! Values on the command line that more than one study takes.
+//! Parsers of command-line values that more than one study takes.
 
-/// A page size: a power of two from 512 to 65536.
+/// Parses a page size in bytes: a power of two from 512 to 65536.
 ///
 /// # Errors
-/// What was expected.
+/// Says what was expected.
 pub fn page_size(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
         Ok(n) if n.is_power_of_two() && (512..=65_536).contains(&n) => Ok(n),
@@ -11,10 +11,10 @@ pub fn page_size(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A number of bytes: `1000000`, `256MiB`, `3.7GiB`.
+/// Parses a number of bytes, such as `1000000`, `256MiB` or `3.7GiB`.
 ///
 /// # Errors
-/// What was expected.
+/// Says what was expected.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor: u64 = match &text[digits.len()..] {
@@ -40,10 +40,10 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     if total <= (1_u64 << 50) as f64 { Ok(total as u64) } else { Err("expected at most 1 PiB".to_string()) }
 }
 
-/// A fraction, from `1%` or `1`.
+/// Parses a percentage such as `1%` or `1` and returns it as a fraction.
 ///
 /// # Errors
-/// What was expected.
+/// Says what was expected.
 pub fn percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 100.0 => Ok(value / 100.0),
@@ -51,10 +51,10 @@ pub fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Seconds, 0 or more.
+/// Parses a number of seconds, 0 or more.
 ///
 /// # Errors
-/// What was expected.
+/// Says what was expected.
 pub fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.0..=1e7).contains(&value) => Ok(value),
@@ -62,10 +62,10 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Seconds, more than 0.
+/// Parses a number of seconds greater than 0.
 ///
 /// # Errors
-/// What was expected.
+/// Says what was expected.
 pub fn positive_seconds(text: &str) -> Result<f64, String> {
     match seconds(text) {
         Ok(value) if value > 0.0 => Ok(value),
@@ -73,10 +73,10 @@ pub fn positive_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Checks a number that a file may hold otherwise than the command line can.
+/// Checks a number from a file, which is not bound by the limits of the command line.
 ///
 /// # Errors
-/// The name, the value, and the values that it may have.
+/// Gives the name, the value, and the range that it must lie in.
 pub fn within(name: &str, value: u64, low: u64, high: u64) -> Result<(), String> {
     match (low..=high).contains(&value) {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! Which run comes next.
+//! Decides which run comes next.
 
 use crate::figure::Values;
 use std::time::Duration;
@@ -6,31 +6,32 @@ use std::time::Duration;
 /// How often something is run, and when that is enough.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Runs that are not counted, first.
+    /// The number of uncounted runs at the start.
     pub warmup: u32,
-    /// Counted runs; with `until` the fewest of them.
+    /// The number of counted runs; with `until`, the smallest number of them.
     pub runs: u32,
-    /// Go on until half the 95 % interval of the total is at most this fraction of its median.
+    /// Runs continue until half the width of the total's 95 % interval is at most this fraction of its
+    /// median.
     pub until: Option<f64>,
-    /// The most counted runs.
+    /// The largest number of counted runs.
     pub max_runs: u32,
-    /// Pause before each run but the first.
+    /// The pause before each run except the first.
     pub cooldown: Duration,
 }
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// A run that is not counted.
+    /// Make a run that is not counted.
     WarmUp,
-    /// A counted run.
+    /// Make a counted run.
     Run,
-    /// The plan is carried out.
+    /// Stop: the plan is carried out.
     Done,
 }
 
 impl Plan {
-    /// What follows after `warmups` warm-up runs and counted runs with these totals.
+    /// Returns what follows after `warmups` warm-up runs and counted runs with these totals.
     pub fn next(&self, warmups: u32, totals: &Option<Values>) -> Next {
         if warmups < self.warmup {
             return Next::WarmUp;

@@ -1,5 +1,5 @@
-//! A leg in a process of its own, so that limits of CPU and memory hold for it alone: how it is started, and how it
-//! tells its parent what happens, one line of JSON each.
+//! Legs that run in a process of their own, so that limits on CPU and memory apply to them alone: how such a
+//! process is started, and how it reports events to its parent, as one line of JSON each.
 
 use crate::instrument::cgroup::MemoryGroup;
 use crate::instrument::process::{self, Outcome};
@@ -11,16 +11,16 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Tells the parent. One that is gone needs to hear nothing.
+/// Sends an event to the parent. Errors are ignored, since a parent that is gone needs no events.
 pub fn tell<E: Serialize>(event: &E) {
     let mut out = std::io::stdout().lock();
     let _ = serde_json::to_writer(&mut out, event).map(|()| out.write_all(b"\n").and_then(|()| out.flush()));
 }
 
-/// Starts a leg of a study, inside `group` when there is one, and waits for its end.
+/// Starts a leg of a study, inside `group` if there is one, and waits for its end.
 ///
 /// # Errors
-/// When it can't be started.
+/// Fails when the process can't be started.
 pub fn start(
     study: &str,
     job: &impl Serialize,
@@ -46,12 +46,12 @@ pub fn start(
     Ok(process::run(&launch, interrupted, &mut |piece| on_bytes(piece.bytes))?)
 }
 
-/// Cuts what such a process tells into events.
+/// Splits the output of such a process into events.
 #[derive(Default)]
 pub struct Lines(Vec<u8>);
 
 impl Lines {
-    /// The events that are complete with this piece; an unreadable one is an error, in words.
+    /// Returns the events that this piece of output completes; an unreadable event is an error that says so.
     pub fn take<E: DeserializeOwned>(&mut self, bytes: &[u8]) -> Vec<Result<E, String>> {
         self.0.extend_from_slice(bytes);
         let mut events = Vec::new();

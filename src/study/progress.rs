@@ -1,16 +1,16 @@
-//! What a person sees while it runs: a line that changes on a terminal, plain lines elsewhere.
+//! What a user sees during a measurement: a line that changes on a terminal, and plain lines elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Seconds between two plain lines that say where a run stands.
+/// The time between two plain lines that report progress.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Which run of how many, the step now running, and the time left, on standard error.
+/// Shows on standard error the current run, the number of runs, the current step and the time left.
 pub struct Progress {
     bar: ProgressBar,
-    /// Plain lines, because standard error is no terminal.
+    /// Whether plain lines are shown, because standard error is not a terminal.
     lines: bool,
     last_line: Instant,
     /// How far into a run each step begins, as learned from the run before.
@@ -23,7 +23,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Nothing yet; `quiet` keeps it hidden everywhere.
+    /// Returns a display that shows nothing yet; `quiet` keeps it hidden permanently.
     pub fn new(quiet: bool) -> Progress {
         let bar = ProgressBar::new_spinner();
         let lines = !quiet && bar.is_hidden();
@@ -52,12 +52,12 @@ impl Progress {
         self.show(text, true);
     }
 
-    /// Shows something that changes all the time; of plain lines one in ten seconds.
+    /// Shows a status that changes often; as plain lines at most once in ten seconds.
     pub fn status(&mut self, text: &str) {
         self.show(text, self.last_line.elapsed() >= EVERY);
     }
 
-    /// A run begins; `after` is how many are to follow, at least.
+    /// Shows that a run begins; `after` is the smallest number of runs that are to follow.
     pub fn run_begins(&mut self, label: String, after: u32) {
         self.label = label;
         self.runs_after_this = after;
@@ -67,7 +67,7 @@ impl Progress {
         self.show(&format!("{} · starting{left}", self.label), true);
     }
 
-    /// A step begins.
+    /// Shows that a step begins, with the time left if an earlier run gives it.
     pub fn step_begins(&mut self, key: &str, name: &str) {
         self.current.insert(key.to_string(), self.run_started.elapsed());
         let left = match (self.run_length, self.learned.get(key)) {
@@ -79,18 +79,18 @@ impl Progress {
         self.status(&format!("{} · {key} {name}{left}", self.label));
     }
 
-    /// The run has ended well.
+    /// Notes that the run has succeeded, and learns the times of its steps.
     pub fn run_ends(&mut self) {
         self.run_length = Some(self.run_started.elapsed());
         self.learned = std::mem::take(&mut self.current);
     }
 
-    /// Whether plain lines are shown.
+    /// Returns whether plain lines are shown.
     pub fn shows_lines(&self) -> bool {
         self.lines
     }
 
-    /// Removes the line.
+    /// Removes the line from the terminal.
     pub fn clear(&self) {
         self.bar.finish_and_clear();
     }
@@ -110,14 +110,14 @@ fn left(time: Duration) -> String {
     format!(" · {} left", human(time))
 }
 
-/// Hidden.
+/// The default display is hidden.
 impl Default for Progress {
     fn default() -> Self {
         Progress::new(true)
     }
 }
 
-/// `4 s`, `3 min 20 s`, `2 h 5 min`.
+/// Returns a duration as `4 s`, `3 min 20 s` or `2 h 5 min`, rounded up to whole seconds.
 pub fn human(duration: Duration) -> String {
     let seconds = duration.as_secs_f64().ceil() as u64;
     match seconds {

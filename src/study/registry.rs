@@ -1,9 +1,9 @@
-//! Every study that exists, a line each.
+//! The list of all studies, one line for each.
 
 use super::{Study, clients, oltp, serverless, speedtest1};
 use crate::figure::Shape;
 
-/// In the order in which they are listed.
+/// All studies, in the order in which they are listed.
 #[rustfmt::skip]
 pub const STUDIES: &[&dyn Study] = &[
     &speedtest1::Speedtest1,
@@ -16,12 +16,12 @@ pub const STUDIES: &[&dyn Study] = &[
 /// The study that runs when none is named.
 pub const DEFAULT: &dyn Study = &speedtest1::Speedtest1;
 
-/// The study of this name.
+/// Returns the study of this name.
 pub fn named(name: &str) -> Option<&'static dyn Study> {
     STUDIES.iter().copied().find(|study| study.shape().name == name)
 }
 
-/// The shape of the study of this name.
+/// Returns the shape of the study of this name.
 pub fn shape_of(name: &str) -> Option<&'static Shape> {
     named(name).map(Study::shape)
 }

@@ -1,4 +1,4 @@
-//! How far a study is shrunk.
+//! The scale by which a study is shrunk.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,12 +9,12 @@ use std::str::FromStr;
 pub struct Scale(u64);
 
 impl Scale {
-    /// `full`, shrunk; at least 1.
+    /// Returns `full` shrunk by the scale, but at least 1.
     pub fn of(self, full: u64) -> u64 {
         (full / self.0).max(1)
     }
 
-    /// Whether `full` shrinks as much as this scale says, to within a twentieth.
+    /// Returns whether `full` shrinks as much as this scale says, to within a twentieth.
     pub fn fits(self, full: u64) -> bool {
         let kept = self.of(full) * self.0;
         kept.abs_diff(full) * 20 <= full

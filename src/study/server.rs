@@ -1,4 +1,4 @@
-//! The server of the studies that need one.
+//! The server that some studies need.
 
 use super::Wishes;
 use super::options::ServerArgs;
@@ -10,15 +10,15 @@ use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The options that wishes come to.
+/// Returns the server options that result from the wishes.
 pub fn wished(wishes: &Wishes) -> ServerArgs {
     ServerArgs { sqld: wishes.sqld.clone(), dir: wishes.temp_dir.clone(), ..ServerArgs::default() }
 }
 
-/// A server of our own, with its data in `folder`.
+/// Returns the configuration of a server that this program starts, with its data in `folder`.
 ///
 /// # Errors
-/// Where there is none, and it can't be fetched.
+/// Fails when no server is found and none can be fetched.
 pub fn own(args: &ServerArgs, folder: &Path) -> Result<sqld::Config> {
     Ok(sqld::Config {
         program: program::find(args.sqld.as_deref(), &folders::cache()?)?,
@@ -29,7 +29,7 @@ pub fn own(args: &ServerArgs, folder: &Path) -> Result<sqld::Config> {
     })
 }
 
-/// How a server came, as far as that is known: it is taken as it is.
+/// Returns what is known about how a server was built; it is used as it comes, without a compile command.
 pub fn built(server: &program::Program) -> BuildFacts {
     BuildFacts {
         pinned: server.pinned,
@@ -41,7 +41,7 @@ pub fn built(server: &program::Program) -> BuildFacts {
     }
 }
 
-/// What a server used in a run.
+/// Converts the usage of a server during a run to resources.
 pub fn resources(usage: Usage) -> Resources {
     Resources {
         user_us: usage.user.as_micros() as u64,
@@ -51,7 +51,7 @@ pub fn resources(usage: Usage) -> Resources {
     }
 }
 
-/// Where a study would find the server.
+/// Describes the server that a study would use on this machine.
 pub fn in_words() -> String {
     match folders::cache().and_then(|cache| program::locate(None, &cache)) {
         Ok(Some(sqld)) => {

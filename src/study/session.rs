@@ -1,4 +1,4 @@
-//! A measurement under way: its plan carried out, its record in a file from the beginning to the end.
+//! A running measurement: its plan is carried out, and its record is in a file from beginning to end.
 
 use super::progress::Progress;
 use crate::machine::{Host, disk, noise};
@@ -10,65 +10,65 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a measurement needs to know of its surroundings.
+/// What a measurement needs to know about its surroundings.
 #[derive(Clone, Default)]
 pub struct Setting {
-    /// Whether progress stays hidden.
+    /// Whether progress is hidden.
     pub quiet: bool,
     /// Whether the record names the host.
     pub host_name: bool,
-    /// Set from outside when the user wants it to end.
+    /// Set from outside when the user wants the measurement to end.
     pub interrupted: Arc<AtomicBool>,
 }
 
-/// What is to be measured, checked and ready.
+/// A checked measurement that is ready to run.
 pub trait Task {
-    /// The record before anything is measured: parameters, plan and what is known of the legs.
+    /// Returns the record before anything is measured: parameters, plan and what is known about the legs.
     fn record(&self) -> Record;
 
-    /// Where data is written; `None` when it is not.
+    /// Returns the folder where data is written, or `None` when none is.
     fn folder(&self) -> Option<PathBuf>;
 
-    /// Makes ready what takes room, before the record begins.
+    /// Prepares what takes disk space, before the record begins.
     ///
     /// # Errors
-    /// What keeps the measurement from beginning.
+    /// Says what keeps the measurement from beginning.
     fn prepare(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Measures run by run, and saves after each.
+    /// Measures run by run, and saves the record after each.
     ///
     /// # Errors
-    /// What keeps it from its end; the record then holds what there is.
+    /// Says what kept the measurement from finishing; the record holds the samples so far.
     fn measure(&self, session: &mut Session) -> Result<()>;
 }
 
-/// A record that grows, and what watches over it.
+/// The growing record of a measurement, with its progress display and interrupt flag.
 pub struct Session {
-    /// The record.
+    /// The record with the samples so far.
     pub record: Record,
-    /// What a person sees.
+    /// The progress display.
     pub progress: Progress,
-    /// Set from outside when the user wants it to end.
+    /// Set from outside when the user wants the measurement to end.
     pub interrupted: Arc<AtomicBool>,
     target: Option<Target>,
 }
 
-/// What came of a measurement that began.
+/// The result of a measurement that began.
 pub struct Measured {
-    /// The samples, all or so far.
+    /// The record, complete or partial.
     pub record: Record,
-    /// The file that holds them.
+    /// The file that holds the record; `None` when none was asked for.
     pub path: Option<PathBuf>,
-    /// Why it did not come to its end.
+    /// Why the measurement did not finish; `None` when it did.
     pub failure: Option<anyhow::Error>,
 }
 
-/// Measures `task`. From the beginning to the end there is a record in `destination`, of what there is so far.
+/// Measures `task`. From beginning to end a record of the samples so far is in `destination`.
 ///
 /// # Errors
-/// What kept it from beginning; then nothing is left behind.
+/// Says what kept the measurement from beginning; then nothing is left behind.
 pub fn measure(task: &dyn Task, setting: &Setting, destination: &Destination) -> Result<Measured> {
     task.prepare()?;
     let storage = |folder: PathBuf| Storage {
@@ -91,26 +91,27 @@ pub fn measure(task: &dyn Task, setting: &Setting, destination: &Destination) ->
 }
 
 impl Session {
-    /// The file.
+    /// Returns the path of the record file.
     pub fn path(&self) -> Option<&Path> {
         self.target.as_ref().map(Target::path)
     }
 
-    /// Whether the user wants it to end.
+    /// Returns whether the user wants the measurement to end.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// Saves what there is.
+    /// Saves the record so far.
     ///
     /// # Errors
-    /// A [`Failure`]: that it fails once the measurement has begun is no fault of the options.
+    /// Returns a [`Failure`] and not a usage error: once the measurement has begun, the options are not at
+    /// fault.
     pub fn save(&self) -> Result<()> {
         let saved = self.target.as_ref().map_or(Ok(()), |target| target.save(&self.record));
         saved.map_err(|error| Failure::in_error(&error).into())
     }
 
-    /// Writes down how it ended.
+    /// Records how the measurement ended, and saves the record.
     fn finish(mut self, result: Result<()>) -> Measured {
         self.record.finished = Some(Timestamp::now());
         self.record.after = Some(noise::Snapshot::take());

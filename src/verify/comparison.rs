@@ -1,6 +1,6 @@
-//! From a reference and a record to a report.
+//! Compares a record with a reference, and reports the verdicts.
 
-use super::claim::{Claim, show};
+use super::claim::Claim;
 use super::extent::Extent;
 use super::reference::{Figure, Reference};
 use super::verdict::{Factor, FigureJudgement, Judgement, Report, Verdict};
@@ -9,10 +9,10 @@ use crate::figure::{Figures, Kind, Values};
 use crate::record::Record;
 use crate::stats::{Ratio, geometric_mean, rank};
 
-/// Judges `record` by `reference`; `strict` judges absolute values too.
+/// Judges `record` by `reference`; with `strict`, absolute values are judged, too.
 ///
 /// # Errors
-/// A record without a single counted run.
+/// Fails when the record has no counted run.
 pub fn judge(reference: &Reference, record: &Record, strict: bool) -> Result<Report, String> {
     let figures = Figures::new(reference.shape, record);
     let leg = record.legs.iter().find(|leg| !leg.counted().is_empty());
@@ -46,7 +46,7 @@ struct Measured<'a> {
     values: Option<Values>,
     name: Option<String>,
     ratio: Option<Ratio>,
-    /// Why its value says nothing of the published one.
+    /// Why the measured value says nothing about the published one; `None` if it does.
     spoilt: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Measured<'a> {
         Measured { figure, values, name, ratio, spoilt }
     }
 
-    /// Why there is nothing to divide, or to divide by.
+    /// Returns why there is nothing to divide, or nothing to divide by.
     fn why_no_ratio(&self) -> String {
         let Figure { key, value, error, .. } = self.figure;
         let (unit, coarse) = (key.kind().unit(), value <= error);
@@ -81,8 +81,8 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// The machine factor of each group of figures: the geometric mean of measured / published. A sum is left out
-/// where its parts are there, for it would count them twice.
+/// Returns the machine factor of each group of figures, which is the geometric mean of measured / published.
+/// A sum is left out if its parts are present, because it would count them twice.
 fn factors(measured: &[Measured]) -> Vec<Factor> {
     let mut groups: Vec<String> =
         measured.iter().filter(|m| m.counts_for_shape()).map(|m| m.figure.key.group()).collect();
@@ -91,7 +91,7 @@ fn factors(measured: &[Measured]) -> Vec<Factor> {
     groups.into_iter().filter_map(|group| factor(group, measured)).collect()
 }
 
-/// The figures whose mean is the machine factor of a group.
+/// Returns the figures whose mean is the machine factor of a group.
 fn members<'a, 'b>(group: &str, measured: &'b [Measured<'a>]) -> Vec<&'b Measured<'a>> {
     let all: Vec<_> =
         measured.iter().filter(|m| m.counts_for_shape() && m.figure.key.group() == group).collect();
@@ -178,7 +178,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whether nothing else is there to compare the figure's ratio with: divided by itself it is always 1.
+    /// Returns whether there is no other figure to compare the ratio with: divided by itself it is always 1.
     fn is_alone(&self, measured: &Measured) -> bool {
         let members = members(&measured.figure.key.group(), self.measured);
         let mut known = members.iter().filter(|member| member.ratio.is_some());
@@ -186,22 +186,22 @@ impl Context<'_> {
         only && known.next().is_none()
     }
 
-    /// Judges by the tolerance of what travels between machines.
+    /// Judges a ratio by the tolerance for what can be compared between machines.
     fn shape(&self, found: &Ratio, of: &str) -> (Verdict, String) {
         let factor = self.reference.about.tolerance.factor;
         let verdict = Verdict::within(found, 1.0 / factor, factor);
         let reason = match verdict {
             Verdict::NotComparable => {
-                format!("undecided: {} crosses the tolerance of {factor}×", show(found))
+                format!("undecided: {} crosses the tolerance of {factor}×", found)
             }
-            _ => format!("{} times {of}; tolerance {factor}×", show(found)),
+            _ => format!("{} times {of}; tolerance {factor}×", found),
         };
         (verdict, reason)
     }
 
     fn absolute(&self, found: &Ratio) -> (Verdict, String) {
         let strict = self.reference.about.tolerance.strict;
-        let reason = format!("absolute: {} times the published value; tolerance {strict}×", show(found));
+        let reason = format!("absolute: {} times the published value; tolerance {strict}×", found);
         (Verdict::within(found, 1.0 / strict, strict), reason)
     }
 

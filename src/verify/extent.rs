@@ -1,7 +1,7 @@
-//! How much of the published work a record was asked for: which phases, for how long, at what scale.
+//! How much of the published work a record was asked for: which phases, for how long, and at which scale.
 //!
-//! None of it makes the work another, so that a record of less is judged, never without the remark. But what it was
-//! not asked for is not missing, and a quota of another size is not a figure that differs.
+//! None of this makes the work different, so a record of less work is judged, but always with a remark. What
+//! it was not asked for is not missing, and a quota of another size is not a figure that differs.
 
 use super::claim::{Claim, Test};
 use super::reference::Reference;
@@ -13,16 +13,16 @@ use crate::record::Record;
 pub struct Extent<'a> {
     shape: &'a Shape,
     record: &'a Record,
-    /// The phases that were asked for, where parameters choose among them.
+    /// The phases that were asked for; `None` if the parameters do not choose among them.
     phases: Option<Vec<String>>,
-    /// How its quotas differ.
+    /// How the quotas differ from the published ones, if they do.
     resized: Option<String>,
-    /// How its scale differs.
+    /// How the scale differs from the published one, if it does.
     rescaled: Option<String>,
 }
 
 impl<'a> Extent<'a> {
-    /// Of a record that is judged by a reference.
+    /// Returns the extent of a record that is judged by a reference.
     pub fn of(reference: &'a Reference, record: &'a Record) -> Extent<'a> {
         let shape = reference.shape;
         let other = |effects: &[Effect]| {
@@ -41,25 +41,25 @@ impl<'a> Extent<'a> {
         }
     }
 
-    /// The phase of a figure that was not asked for.
+    /// Returns the phase of a figure if it was not asked for.
     fn left_out<'k>(&self, key: &'k FigureKey) -> Option<&'k str> {
         let asked_for = self.phases.as_ref()?;
         let left_out = !key.is_sum() && self.shape.knows_phase(&key.phase) && !asked_for.contains(&key.phase);
         left_out.then_some(key.phase.as_str())
     }
 
-    /// The option that chooses phases.
+    /// Returns the option that chooses phases, in parentheses.
     fn choice(&self) -> String {
         let chooses = |name: &&String| (self.shape.effect)(name) == Effect::Phases;
         self.record.parameters.keys().find(chooses).map_or(String::new(), |name| format!(" (--{name})"))
     }
 
-    /// Why there is no sample of a figure, if none was asked for.
+    /// Returns why a figure has no sample if none was asked for.
     pub fn why_none(&self, key: &FigureKey) -> Option<String> {
         self.left_out(key).map(|_| format!("not run{}", self.choice()))
     }
 
-    /// Why a count is not that of the published quota.
+    /// Returns why a count is not that of the published quota.
     pub fn why_resized(&self, key: &FigureKey) -> Option<String> {
         if key.metric != Metric::Operations {
             return None;
@@ -67,8 +67,8 @@ impl<'a> Extent<'a> {
         self.resized.as_ref().map(|how| format!("{how}: a different number of operations"))
     }
 
-    /// Why a figure at this scale has nothing to do with the published one: its phase, or one of those that it sums
-    /// up, did not shrink as the others did.
+    /// Returns why a figure at this scale can't be compared with the published one: its phase, or one of
+    /// those that it sums up, did not shrink as the others did.
     pub fn why_unscaled(&self, key: &FigureKey) -> Option<String> {
         let how = self.rescaled.as_ref()?;
         if !matches!(key.kind(), Kind::Time | Kind::Ratio | Kind::Latency | Kind::Rate) {
@@ -85,7 +85,7 @@ impl<'a> Extent<'a> {
         }
     }
 
-    /// Why a claim can't be judged by a record of this extent.
+    /// Returns why a claim can't be judged by a record of this extent.
     pub fn why_undecided(&self, claim: &Claim, judgement: &Judgement) -> Option<String> {
         let figures = claim.figures();
         if judgement.verdict == Verdict::Missing {

@@ -1,4 +1,4 @@
-//! Whether a record is fit to be cited: condition by condition.
+//! Decides whether a record is fit to be cited, condition by condition.
 
 use crate::figure::{FigureKey, Figures, Metric};
 use crate::record::{Answer, Cause, Flag, Leg, Record, Run};
@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 /// A condition of citation grade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requirement {
-    /// This program measured, and carried out its plan.
+    /// This program measured the record, and the plan was carried out completely.
     MeasuredWhole,
-    /// Each engine tells its version and source id.
+    /// Each engine reported its version and source id.
     KnownEngines,
     /// Each engine is the pinned one.
     Pinned,
-    /// The tool was compiled with the cited flags, and no others.
+    /// The tool was compiled with the cited flags and no others.
     ExactFlags,
     /// The answers of every run are right.
     RightAnswers,
@@ -29,12 +29,12 @@ pub enum Requirement {
     QuietMachine,
     /// The tool's clock can be trusted.
     SaneClock,
-    /// The program that measured can be found again.
+    /// The program that measured can be found again by its revision.
     KnownProgram,
 }
 
 impl Requirement {
-    /// Its name in a citation.
+    /// Returns the name used in a citation.
     pub fn words(self) -> &'static str {
         match self {
             Requirement::MeasuredWhole => "measured, and whole",
@@ -56,35 +56,35 @@ impl Requirement {
 /// A condition, and whether a record meets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// What is asked for.
+    /// The requirement that the condition makes.
     pub requirement: Requirement,
-    /// Whether it is met; `None` when the record does not say.
+    /// Whether the condition is met; `None` when the record does not say.
     pub met: Option<bool>,
     /// The fact that decides it.
     pub detail: String,
 }
 
-/// Fewest counted runs.
+/// The smallest number of counted runs.
 pub const FEWEST_RUNS: usize = 5;
-/// Widest interval of the cited figure, to either side.
+/// The largest half-width of the cited figure's interval, as a fraction of the figure.
 pub const WIDEST_INTERVAL: f64 = 0.01;
-/// Most time that a hypervisor may take away during the runs, as a fraction of their length.
+/// The longest time that a hypervisor may take away during the runs, as a fraction of their length.
 pub const MOST_STEAL: f64 = 0.005;
-/// Most time that tasks of this machine may wait for a CPU, as a fraction of the runs' length.
+/// The longest time that tasks of this machine may wait for a CPU, as a fraction of the runs' length.
 pub const MOST_PRESSURE: f64 = 0.05;
 /// The flags of the published build; see [`crate::record::BuildFacts::command`].
 const CITED_COMMAND: &str = "-O3 -DSQLITE_ENABLE_RTREE speedtest1.c sqlite3.c -lpthread -ldl -lm";
 
-/// What every condition is decided by.
+/// What the conditions are decided by.
 struct Judged<'a> {
     figures: Figures<'a>,
     record: &'a Record,
-    /// The figure that a citation gives; where there is none, the rate that is known least is judged.
+    /// The figure that a citation gives; without one, the rate with the widest interval is judged.
     headline: Option<FigureKey>,
 }
 
-/// The conditions of citation grade that have a meaning for a record; `headline` is the figure that its citation
-/// gives.
+/// Returns the conditions of citation grade that apply to a record; `headline` is the figure that its
+/// citation gives.
 pub fn conditions(figures: Figures, headline: Option<FigureKey>) -> Vec<Condition> {
     let judged = Judged { figures, record: figures.record, headline };
     if judged.record.legs.is_empty() {
@@ -107,7 +107,7 @@ pub fn conditions(figures: Figures, headline: Option<FigureKey>) -> Vec<Conditio
     all.into_iter().flatten().collect()
 }
 
-/// Whether every condition is met.
+/// Returns whether there are conditions and all of them are met.
 pub fn citable(conditions: &[Condition]) -> bool {
     !conditions.is_empty() && conditions.iter().all(|condition| condition.met == Some(true))
 }
@@ -116,13 +116,13 @@ fn condition(requirement: Requirement, met: Option<bool>, detail: impl Into<Stri
     Condition { requirement, met, detail: detail.into() }
 }
 
-/// Names of the legs for which something is not so.
+/// Returns the names of the legs for which a condition does not hold.
 fn without<'a>(legs: impl Iterator<Item = &'a Leg>, holds: impl Fn(&Leg) -> bool) -> Vec<&'a str> {
     legs.filter(|leg| !holds(leg)).map(|leg| leg.name.as_str()).collect()
 }
 
 impl<'a> Judged<'a> {
-    /// Legs that ran SQL, which an echo does not.
+    /// Returns the legs that ran SQL, which an echo does not.
     fn sql_legs(&self) -> impl Iterator<Item = &'a Leg> + use<'a> {
         self.record.legs.iter().filter(|leg| leg.engine.sqlite_version.is_some())
     }
@@ -136,7 +136,7 @@ impl<'a> Judged<'a> {
         condition(Requirement::MeasuredWhole, Some(met), detail)
     }
 
-    /// Of the official tool its sources tell it.
+    /// Checks that every engine is known. Not asked of the official tool, whose sources identify it.
     fn engines(&self) -> Option<Condition> {
         if self.figures.shape.has_rows() {
             return None;
@@ -165,7 +165,7 @@ impl<'a> Judged<'a> {
         condition(Requirement::Pinned, met, detail)
     }
 
-    /// Of a tool that this program, or somebody else, compiled.
+    /// Checks the flags of a tool that this program or somebody else compiled.
     fn flags(&self) -> Option<Condition> {
         let leg = self.record.legs.first().filter(|_| self.figures.shape.has_rows())?;
         let command = leg.engine.build.as_ref().map(|build| build.command.clone());
@@ -177,7 +177,10 @@ impl<'a> Judged<'a> {
 
     fn answers(&self) -> Condition {
         let wrong = without(self.record.legs.iter(), |leg| !leg.answer.is_wrong());
-        let legs = || self.record.legs.iter().filter(|leg| self.figures.shape.has_rows() || runs_sql(leg));
+        let answers = |leg: &&Leg| self.figures.shape.has_rows() || runs_sql(leg);
+        // Where no leg is known to run SQL, the answers of all of them are asked for.
+        let any = self.record.legs.iter().any(|leg| answers(&leg));
+        let legs = || self.record.legs.iter().filter(move |leg| !any || answers(leg));
         let unchecked =
             without(legs(), |leg| !matches!(leg.answer, Answer::NotChecked { .. } | Answer::Unknown { .. }));
         let detail = legs().map(|leg| in_words(&leg.answer)).collect::<BTreeSet<_>>().into_iter();
@@ -193,7 +196,7 @@ impl<'a> Judged<'a> {
         condition(Requirement::RightAnswers, met, detail)
     }
 
-    /// Where legs are compared with each other.
+    /// Checks that the statements are the same, in a study that compares its legs.
     fn same_statements(&self) -> Option<Condition> {
         self.figures.shape.baseline?;
         let counted = || self.sql_legs().flat_map(Leg::counted_runs);
@@ -249,8 +252,9 @@ impl<'a> Judged<'a> {
         self.record.legs.iter().flat_map(|leg| self.figures.keys(leg, Metric::Rate)).collect()
     }
 
-    /// Client and server wait for each other's CPU, which is part of what they cost: that tasks wait is held against
-    /// the baseline only, where there is one. It ran in turn with the others.
+    /// Checks that the machine was quiet. Client and server wait for each other's CPU, which is part of their
+    /// cost, so waiting tasks count only while the baseline runs, if there is one. It alternates with the
+    /// other legs.
     fn quiet(&self) -> Condition {
         let all: Vec<&Leg> = self.record.legs.iter().collect();
         let alone = match self.figures.shape.baseline {
@@ -260,7 +264,7 @@ impl<'a> Judged<'a> {
         quiet_of(&all, &alone)
     }
 
-    /// Of times that the tool took itself.
+    /// Checks the clock of a tool that takes its times itself.
     fn clock(&self) -> Option<Condition> {
         if !self.figures.shape.has_rows() {
             return None;
@@ -304,7 +308,8 @@ fn in_words(answer: &Answer) -> String {
     }
 }
 
-/// What was taken from `legs`, and how long tasks waited while `alone` ran, which wait for nobody of their own.
+/// Judges how much time was taken from `legs`, and how long tasks waited while `alone` ran, whose tasks do
+/// not wait for each other.
 fn quiet_of(legs: &[&Leg], alone: &[&Leg]) -> Condition {
     let (runs, waits) = (observed(legs), observed(alone));
     if runs.is_empty() || waits.is_empty() {
@@ -328,12 +333,12 @@ fn quiet_of(legs: &[&Leg], alone: &[&Leg]) -> Condition {
     condition(Requirement::QuietMachine, if met && !known { None } else { Some(met) }, detail)
 }
 
-/// Counted runs of which the record says what else the machine did.
+/// Returns the counted runs for which the record says what else the machine did.
 fn observed<'a>(legs: &[&'a Leg]) -> Vec<&'a Run> {
     legs.iter().flat_map(|leg| leg.counted_runs()).filter(|run| run.noise.is_some()).collect()
 }
 
-/// The share of a time, `unit` to the millisecond, in the length of the runs.
+/// Returns a time as a fraction of the length of the runs, with `unit` units of it in a millisecond.
 fn share(runs: &[&Run], unit: f64, of: impl Fn(&Run) -> Option<u64>) -> f64 {
     let wall: u64 = runs.iter().filter_map(|run| run.noise.as_ref()?.wall_ms).sum::<u64>().max(1);
     runs.iter().filter_map(|run| of(run)).sum::<u64>() as f64 / unit / wall as f64

@@ -1,4 +1,5 @@
-//! Judges a record against a reference: same work, same shape, same claims.
+//! Judges a record against a reference: whether the work is the same, the shape is the same, and the claims
+//! hold.
 
 pub mod claim;
 pub mod comparison;

@@ -1,20 +1,21 @@
-//! Verdicts and what they are made of.
+//! Verdicts, and the judgements that they appear in.
 
 use crate::stats::Ratio;
 use serde::Serialize;
 use std::fmt;
 
-/// What can be said of a published figure or claim on this machine.
+/// What can be said about a published figure or claim on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It holds here.
+    /// It holds on this machine.
     Reproduced,
-    /// It does not hold here.
+    /// It does not hold on this machine.
     Differs,
     /// The record has nothing to judge it by.
     Missing,
-    /// It can't be judged: other work, below the clock, or an interval too wide to decide.
+    /// It can't be judged: the work differs, it is below the resolution of the clock, or an interval is too
+    /// wide to decide.
     NotComparable,
 }
 
@@ -30,8 +31,8 @@ impl fmt::Display for Verdict {
 }
 
 impl Verdict {
-    /// Decides whether a value lies within bounds: the whole interval must be inside, or the whole interval
-    /// outside, to say so. Without an interval the value decides.
+    /// Decides whether a value lies within bounds: to say so the whole interval must be inside, or for the
+    /// opposite outside. Without an interval the value decides.
     pub fn within(ratio: &Ratio, low: f64, high: f64) -> Verdict {
         let (from, to) = ratio.interval.map_or((ratio.value, ratio.value), |i| (i.low, i.high));
         match () {
@@ -42,93 +43,94 @@ impl Verdict {
     }
 }
 
-/// One verdict, with its reason.
+/// A verdict with its reason.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
-    /// What was judged.
+    /// The name of what was judged.
     pub subject: String,
-    /// The verdict.
+    /// How it was judged.
     pub verdict: Verdict,
-    /// Why, with the figure that decided it.
+    /// The reason, with the figure that decided it.
     pub reason: String,
 }
 
 /// One of the conditions of same work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkCheck {
-    /// Such as `SQLite version`.
+    /// The name of the condition, such as `SQLite version`.
     pub what: String,
     /// Whether both sides agree; `None` when one side does not say.
     pub same: Option<bool>,
-    /// Both sides.
+    /// The values of both sides.
     pub detail: String,
 }
 
 /// A published figure beside the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureJudgement {
-    /// Key such as `main/310`, `TOTAL` or `sqld/insert-1/time`.
+    /// The key, such as `main/310`, `TOTAL` or `sqld/insert-1/time`.
     pub key: String,
-    /// Official name of the step.
+    /// The official name of the step.
     pub name: String,
-    /// `ms`, `/s`, `x` (times), `MB` or `1` (a count).
+    /// The unit: `ms`, `/s`, `x` (times), `MB` or `1` (a count).
     pub unit: &'static str,
-    /// Published, in this unit.
+    /// The published value, in this unit.
     pub published: f64,
-    /// Measured: the median of the runs.
+    /// The measured value in this unit, which is the median of the runs; `None` when there is none.
     pub measured: Option<f64>,
-    /// 95 % interval of it.
+    /// The 95 % interval of the measured value.
     pub interval: Option<(f64, f64)>,
-    /// Measured / published, both in this unit.
+    /// The ratio measured / published.
     pub ratio: Option<f64>,
-    /// That, divided by the machine factor, with its interval.
+    /// The ratio divided by the machine factor.
     pub relative: Option<f64>,
-    /// 95 % interval of `relative`.
+    /// The 95 % interval of `relative`.
     pub relative_interval: Option<(f64, f64)>,
-    /// The verdict.
+    /// How the figure was judged.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason for the verdict.
     pub reason: String,
 }
 
-/// How many times the published value a group of figures has on this machine.
+/// The machine factor of a group of figures: how many times the published values this machine reaches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Factor {
-    /// Figures of one unit and leg.
+    /// The name of the group, which consists of figures of one leg and unit.
     pub group: String,
-    /// Geometric mean of measured / published.
+    /// The geometric mean of measured / published.
     pub value: f64,
-    /// Spearman's rank correlation of the two.
+    /// Spearman's rank correlation of measured and published values.
     pub rank_correlation: Option<f64>,
 }
 
-/// Everything about one reference.
+/// Everything that was judged by one reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// Name of the reference.
+    /// The name of the reference.
     pub reference: String,
-    /// Its citation.
+    /// The citation of the reference.
     pub citation: String,
-    /// Counted runs of the record.
+    /// The number of counted runs in the record.
     pub runs: usize,
-    /// Why the record is not whole, if it is not.
+    /// Why the record is incomplete; `None` when it is complete.
     pub partial: Option<String>,
-    /// Whether the work is the same.
+    /// The conditions of same work.
     pub work: Vec<WorkCheck>,
-    /// How this machine compares, group by group; nothing when the work differs.
+    /// How this machine compares, group by group; empty when the work differs.
     pub factors: Vec<Factor>,
-    /// Allowed factor around it.
+    /// The factor by which a figure may be off after division by the machine factor.
     pub tolerance: f64,
-    /// Whether absolute times were judged too.
+    /// Whether absolute times were judged, too.
     pub strict: bool,
-    /// Figure by figure.
+    /// The judgements of the figures.
     pub figures: Vec<FigureJudgement>,
-    /// Claim by claim.
+    /// The judgements of the claims.
     pub claims: Vec<Judgement>,
 }
 
 impl Report {
-    /// How many figures and claims got each verdict: reproduced, differs, missing, not comparable.
+    /// Returns how many figures and claims got each verdict, in the order reproduced, differs, missing, not
+    /// comparable.
     pub fn counts(&self) -> [usize; 4] {
         let verdicts = self.figures.iter().map(|f| f.verdict).chain(self.claims.iter().map(|c| c.verdict));
         let mut counts = [0; 4];
@@ -138,7 +140,7 @@ impl Report {
         counts
     }
 
-    /// Whether nothing differs or is missing, and something was reproduced.
+    /// Returns whether nothing differs or is missing and something was reproduced.
     pub fn holds(&self) -> bool {
         let [reproduced, differs, missing, _] = self.counts();
         reproduced > 0 && differs == 0 && missing == 0

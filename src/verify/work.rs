@@ -1,11 +1,11 @@
-//! Whether a record did the work of a reference.
+//! Decides whether a record did the work of a reference.
 
 use super::reference::Reference;
 use super::verdict::WorkCheck;
 use crate::figure::{Effect, spelt};
 use crate::record::{Answer, Leg, Record};
 
-/// Whether both sides did the same work, condition by condition.
+/// Returns whether both sides did the same work, condition by condition.
 pub fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkCheck> {
     let about = &reference.about;
     let mut checks = vec![WorkCheck::equal("study", &about.study, Some(&record.study))];
@@ -14,7 +14,7 @@ pub fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkC
         checks.push(source_id(id, leg.engine.source_id.as_deref()));
     }
     if record.pinned() == Some(false) {
-        // Where the publication does not say what it measured, nor does the pin.
+        // If the publication does not say what it measured, the pin does not say so either.
         let same = about.engine.sqlite_version.is_some().then_some(false);
         let detail = "the record's sources, or its server, are not the pinned ones".to_string();
         checks.push(WorkCheck { what: "sources".to_string(), same, detail });
@@ -45,7 +45,7 @@ impl WorkCheck {
     }
 }
 
-/// Every leg must be of the published version, where one is published.
+/// Checks that every leg has the published version, if one is published.
 fn version(published: Option<&String>, record: &Record) -> WorkCheck {
     let what = "SQLite version";
     let mut versions = record.legs.iter().map(|leg| leg.engine.sqlite_version.as_ref());
@@ -63,7 +63,8 @@ fn version(published: Option<&String>, record: &Record) -> WorkCheck {
     WorkCheck::equal(what, published, other.unwrap_or(Some(published)))
 }
 
-/// Ids are compared as far as both go: the tool prints only the first 48 characters.
+/// Compares source ids up to the length of the shorter one, because the tool prints only the first 48
+/// characters.
 fn source_id(published: &str, found: Option<&str>) -> WorkCheck {
     let what = "source id".to_string();
     match found {
@@ -77,7 +78,7 @@ fn source_id(published: &str, found: Option<&str>) -> WorkCheck {
     }
 }
 
-/// The flags of a compile command that change what is built, in alphabetical order.
+/// Returns the flags of a compile command that change the code it produces, in alphabetical order.
 fn compile_flags(command: &str) -> Vec<String> {
     let matters = |word: &&str| ["-O", "-D", "-m", "-f"].iter().any(|kind| word.starts_with(kind));
     let mut flags: Vec<String> = command.split_whitespace().filter(matters).map(str::to_string).collect();
@@ -92,10 +93,10 @@ fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
     let compare = |name: &String| {
         let (there, here) = (published.get(name), record.parameters.get(name));
         let effect = (reference.shape.effect)(name);
-        // A saved output says nothing of most options.
+        // A saved output says nothing about most options.
         let unknown = record.imported.is_some() && here.is_none();
-        // The shape survives another extent, the size does not; another machine is not another work. Both are judged,
-        // but never without the remark.
+        // The shape is preserved at another extent, though the size is not, and another machine does not make
+        // the work different. Both are judged, but always with a remark.
         let remarked = there != here && (effect.is_extent() || effect == Effect::Machine);
         let same = (!unknown && !remarked).then_some(there == here);
         let detail = match same {

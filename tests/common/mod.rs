@@ -1,7 +1,7 @@
-//! What the tests of the program share: a private home, ways to run it, and records as JSON.
-#![allow(dead_code)] // each test file uses a part
+//! Helpers for the tests of the program: a private home, ways to run the program, and records as JSON.
+#![allow(dead_code)] // each test file uses only some of these
 
-pub mod load;
+pub mod clients;
 pub mod oltp;
 pub mod sqld;
 pub mod token;
@@ -17,16 +17,17 @@ use tempfile::TempDir;
 
 /// The program under test.
 pub const REPRO: &str = env!("CARGO_BIN_EXE_repro");
-/// No single call in these tests may take longer.
+/// The longest time that any single call in these tests may take.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A user's folders, which go with it: `work` is the current directory, `tmp` takes temporary files.
+/// The folders of a user, which are removed with the value: `work` is the current directory, `tmp` is for
+/// temporary files.
 pub struct Home {
     dir: TempDir,
 }
 
 impl Home {
-    /// Empty folders.
+    /// Creates a home with empty folders.
     pub fn new() -> Home {
         let home = Home { dir: tempfile::tempdir().unwrap() };
         for name in ["work", "tmp"] {
@@ -35,39 +36,39 @@ impl Home {
         home
     }
 
-    /// The current directory of what runs here.
+    /// Returns the current directory of the programs that run here.
     pub fn work(&self) -> PathBuf {
         self.dir.path().join("work")
     }
 
-    /// A file in the current directory.
+    /// Returns the path of a file in the current directory.
     pub fn file(&self, name: &str) -> PathBuf {
         self.work().join(name)
     }
 
-    /// Writes a file into the current directory.
+    /// Writes a file in the current directory.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.file(name);
         fs::write(&path, content).unwrap();
         path
     }
 
-    /// Where temporary files go.
+    /// Returns the folder for temporary files.
     pub fn temporary(&self) -> PathBuf {
         self.dir.path().join("tmp")
     }
 
-    /// Below it lies the unpacked tool.
+    /// Returns the cache folder, below which the tool is unpacked.
     pub fn cache(&self) -> PathBuf {
         self.dir.path().join("cache")
     }
 
-    /// The records that were written without `--record`, by name.
+    /// Returns the records that were written without `--record`, by name.
     pub fn records(&self) -> Vec<PathBuf> {
         list(&self.dir.path().join("state/repro/records"))
     }
 
-    /// Variables that keep the program inside this home.
+    /// Returns the variables that keep the program inside this home.
     pub fn variables(&self) -> [(&'static str, PathBuf); 5] {
         let at = |name: &str| self.dir.path().join(name);
         [
@@ -101,7 +102,7 @@ impl Home {
         load(&self.file(name))
     }
 
-    /// The processes that run the tool unpacked here, or are about to.
+    /// Returns the processes that run the tool unpacked here, or are about to.
     pub fn tools(&self) -> Vec<i32> {
         let cache = self.cache();
         let runs_it = |process: &PathBuf| {
@@ -117,7 +118,7 @@ impl Home {
         list(Path::new("/proc")).iter().filter(|path| runs_it(path)).filter_map(number).collect()
     }
 
-    /// Asserts that the tool is gone, after at most two seconds.
+    /// Asserts that the tool has ended, after at most two seconds.
     #[track_caller]
     pub fn assert_no_tool_is_left(&self) {
         wait_until("the tool is gone", Duration::from_secs(2), || self.tools().is_empty().then_some(()));
@@ -127,11 +128,11 @@ impl Home {
 /// How a call ended.
 #[derive(Debug)]
 pub struct Done {
-    /// Exit status; `None` when a signal ended it.
+    /// The exit status; `None` when a signal ended the program.
     pub code: Option<i32>,
-    /// Standard output.
+    /// The standard output.
     pub out: String,
-    /// Standard error.
+    /// The standard error.
     pub err: String,
 }
 
@@ -150,7 +151,7 @@ impl Done {
         self
     }
 
-    /// Asserts that standard error holds each of `pieces`, and no trace of a panic.
+    /// Asserts that standard error contains each of `pieces` and no trace of a panic.
     #[track_caller]
     pub fn says<S: AsRef<str>>(self, pieces: &[S]) -> Done {
         for piece in pieces {
@@ -160,7 +161,7 @@ impl Done {
         self
     }
 
-    /// Asserts that standard output holds each of `pieces`.
+    /// Asserts that standard output contains each of `pieces`.
     #[track_caller]
     pub fn prints<S: AsRef<str>>(self, pieces: &[S]) -> Done {
         for piece in pieces {
@@ -169,14 +170,14 @@ impl Done {
         self
     }
 
-    /// Standard output as JSON.
+    /// Parses standard output as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in: {}", self.out))
     }
 }
 
-/// A program under way.
+/// A running program.
 pub struct Running {
     child: std::process::Child,
 }
@@ -187,12 +188,12 @@ impl Running {
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.child.id() as i32), signal).unwrap();
     }
 
-    /// Whether it still runs.
+    /// Returns whether the program is still running.
     pub fn runs(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Waits for its end, which must come within `limit`.
+    /// Waits for the program to end, which must happen within `limit`.
     #[track_caller]
     pub fn end(mut self, limit: Duration) -> Done {
         let status = wait_until("the program has ended", limit, || self.child.try_wait().unwrap());
@@ -209,7 +210,7 @@ impl Drop for Running {
     }
 }
 
-/// Looks every few milliseconds until there is a value.
+/// Checks every few milliseconds until there is a value.
 #[track_caller]
 pub fn wait_until<T>(what: &str, limit: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + limit;
@@ -222,7 +223,7 @@ pub fn wait_until<T>(what: &str, limit: Duration, mut look: impl FnMut() -> Opti
     }
 }
 
-/// What lies in a folder, in order; nothing when it is absent.
+/// Returns the paths in a folder in order; none if the folder does not exist.
 pub fn list(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -230,50 +231,50 @@ pub fn list(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The JSON in a file.
+/// Parses the JSON in a file.
 #[track_caller]
 pub fn load(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error} in: {text}", path.display()))
 }
 
-/// An array of a record, such as `runs`.
+/// Returns an array of a record, such as `runs`.
 pub fn array<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value[name].as_array().unwrap_or_else(|| panic!("no array `{name}` in {value}"))
 }
 
-/// The runs of the only leg.
+/// Returns the runs of the only leg.
 pub fn runs(record: &Value) -> &[Value] {
     array(&record["legs"][0], "runs")
 }
 
-/// The rows of the only leg.
+/// Returns the rows of the only leg.
 pub fn steps(record: &Value) -> &[Value] {
     array(&record["legs"][0], "phases")
 }
 
-/// `TESTSET/NUMBER`, with `#2` for the second of that number.
+/// Returns the key `TESTSET/NUMBER`, with `#2` for the second row of that number.
 pub fn key(step: &Value) -> String {
     step["name"].as_str().unwrap().to_string()
 }
 
-/// What a row was reported to take in its first sample, ms.
+/// Returns the time in ms that was reported for a row in its first sample.
 pub fn first_ms(step: &Value) -> i64 {
     array(step, "samples")[0]["measure"]["reported_ms"].as_i64().unwrap()
 }
 
-/// Why a record is partial, or a run rejected: what stands there for a person.
+/// Returns the message that says why a record is partial or a run rejected.
 #[track_caller]
 pub fn why<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name]["message"].as_str().unwrap_or_else(|| panic!("no `{name}` in {value}"))
 }
 
-/// The keys of all steps.
+/// Returns the keys of all steps.
 pub fn keys(record: &Value) -> Vec<String> {
     steps(record).iter().map(key).collect()
 }
 
-/// How many samples each run has, and their sum in ms, by the number of the run.
+/// Returns the number of samples of each run and their sum in ms, by the number of the run.
 pub fn sums(record: &Value) -> BTreeMap<u64, (usize, i64)> {
     let mut sums = BTreeMap::new();
     for sample in steps(record).iter().flat_map(|step| array(step, "samples")) {
@@ -284,8 +285,8 @@ pub fn sums(record: &Value) -> BTreeMap<u64, (usize, i64)> {
     sums
 }
 
-/// Asserts that runs are numbered from 1, that each one which is not rejected has `rows` samples and their
-/// sum as its TOTAL, and that no sample belongs to another run.
+/// Asserts that runs are numbered from 1, that each run that is not rejected has `rows` samples and their sum
+/// as its TOTAL, and that no sample belongs to another run.
 #[track_caller]
 pub fn assert_runs_are_whole(record: &Value, rows: usize) {
     let mut sums = sums(record);
@@ -300,24 +301,24 @@ pub fn assert_runs_are_whole(record: &Value, rows: usize) {
     assert!(sums.is_empty(), "samples of runs that the record does not name: {sums:?}");
 }
 
-/// A test that can't be made here says so.
+/// Reports that a test can't be made on this machine.
 pub fn skip(reason: &str) {
     assert!(std::env::var_os("REPRO_NO_SKIP").is_none(), "may not be skipped: {reason}");
     eprintln!("SKIPPED: {reason}");
 }
 
-/// Whether this is the superuser.
+/// Returns whether this user is root.
 pub fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
 
-/// A small filesystem in memory, unmounted when dropped.
+/// A small filesystem in memory, which is unmounted when dropped.
 pub struct Tmpfs {
     dir: TempDir,
 }
 
 impl Tmpfs {
-    /// Mounts one of this many KiB; `None`, with the reason printed, where that is not permitted.
+    /// Mounts a filesystem of this many KiB; returns `None` and prints the reason if that is not permitted.
     pub fn mount(kib: u32) -> Option<Tmpfs> {
         if !is_root() {
             skip("only root can mount a filesystem");
@@ -338,18 +339,18 @@ impl Tmpfs {
         }
     }
 
-    /// A file on it.
+    /// Returns the path of a file on the filesystem.
     pub fn file(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// The names on it.
+    /// Returns the names of the files on it.
     pub fn names(&self) -> Vec<String> {
         let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
         list(self.dir.path()).iter().map(name).collect()
     }
 
-    /// Takes all the room that is left, into the file `filler`.
+    /// Takes all the space that is left, in the file `filler`.
     pub fn fill(&self) {
         use std::io::Write;
         let mut filler = fs::OpenOptions::new().create(true).append(true).open(self.file("filler")).unwrap();

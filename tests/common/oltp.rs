@@ -1,4 +1,4 @@
-//! What the tests of oltp share.
+//! Helpers for the tests of oltp.
 
 use super::{Home, array, load, skip};
 use base64::Engine as _;
@@ -22,13 +22,13 @@ pub const PHASES: [&str; 7] = [
     "concurrent-reads",
     "concurrent-writes",
 ];
-/// The smallest leg that measures something.
+/// The options of the smallest leg that measures something.
 pub const SMALL: [&str; 4] = ["--leg", "in-ram", "--scale", "1/1000"];
 pub const PATIENCE: Duration = Duration::from_secs(90);
 /// How soon the program must end when it is asked to.
 pub const SOON: Duration = Duration::from_secs(5);
 
-/// A test whose subject is speed runs alone; the others side by side.
+/// A lock that lets tests of speed run alone and the others side by side.
 pub static CPU: RwLock<()> = RwLock::new(());
 
 pub fn shared() -> RwLockReadGuard<'static, ()> {
@@ -39,7 +39,7 @@ pub fn alone() -> RwLockWriteGuard<'static, ()> {
     CPU.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A folder on a disk, not in memory.
+/// Creates a folder on a disk, not in memory.
 pub fn folder_on_disk() -> Option<TempDir> {
     let folder =
         tempfile::tempdir_in(std::env::var_os("REPRO_TEST_DISK").unwrap_or("/var/tmp".into())).unwrap();
@@ -51,13 +51,13 @@ pub fn folder_on_disk() -> Option<TempDir> {
     Some(folder)
 }
 
-/// Whether a group with a memory limit can be made.
+/// Returns whether a group with a memory limit can be made.
 pub fn can_limit_memory() -> bool {
     let limits = Limits { memory_bytes: Some(64 << 20), cpus: None };
     MemoryGroup::create(limits).inspect_err(|reason| skip(&reason.to_string())).is_ok()
 }
 
-/// `run oltp` in `folder`, with one second for each concurrent phase and nothing on the terminal.
+/// Returns the arguments of `run oltp` in `folder`, with one second for each concurrent phase.
 pub fn words<'a>(folder: &'a Path, record: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let start = ["run", "oltp", "--seconds", "1", "--dir", folder.to_str().unwrap(), "--record", record];
     [&start, more].concat()
@@ -75,7 +75,7 @@ pub fn leg<'a>(record: &'a Value, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no leg `{name}` in {record}"))
 }
 
-/// What the only run of a leg measured, by phase.
+/// Returns what the only run of a leg measured, by phase.
 pub fn measures(leg: &Value) -> BTreeMap<&str, &Value> {
     let only = |phase: &'_ Value| {
         assert_eq!(array(phase, "samples").len(), 1);
@@ -88,7 +88,7 @@ pub fn measures(leg: &Value) -> BTreeMap<&str, &Value> {
         .collect()
 }
 
-/// Every check of a leg.
+/// Returns every check of a leg.
 pub fn checks(leg: &Value) -> Vec<Value> {
     array(leg, "phases")
         .iter()
@@ -126,7 +126,7 @@ pub fn assert_leg_is_whole(leg: &Value, rows: u64, operations: u64, threads: u64
         assert_eq!(slices.len(), if name.starts_with("concurrent") { slices.len() } else { 20 }, "{name}");
         assert!((1..=20).contains(&slices.len()), "{name}: {} slices", slices.len());
         assert!(slices.iter().sum::<u64>() <= done, "{name}");
-        // The slices of threads are joined by the longest of each.
+        // A slice that several threads share takes as long as the longest of theirs.
         let most = number(measure, "elapsed_ns") * if name.starts_with("concurrent") { 2 } else { 1 };
         assert!(times.iter().sum::<u64>() <= most, "{name}: {times:?}");
         assert_latencies(name, measure, done, threads);
@@ -157,7 +157,7 @@ pub fn assert_leg_is_whole(leg: &Value, rows: u64, operations: u64, threads: u64
     }
 }
 
-/// The percentiles are those of the histogram, in which no operation is missing.
+/// Asserts that the percentiles are those of the histogram and that no operation is missing in it.
 #[track_caller]
 pub fn assert_latencies(name: &str, measure: &Value, operations: u64, threads: u64) {
     let latency = &measure["latency"];
@@ -170,13 +170,14 @@ pub fn assert_latencies(name: &str, measure: &Value, operations: u64, threads: u
     let again = [0.5, 0.95, 0.99, 0.999, 1.0].map(|quantile| histogram.value_at_quantile(quantile));
     assert_eq!(again, percentiles, "{name}");
     assert!(histogram.sigfig() >= 3, "{name}");
-    // All that is timed lies within the phase.
+    // All operations that were timed lie within the phase.
     let busy = histogram.mean() * operations as f64;
     let threads = if name.starts_with("concurrent") { threads } else { 1 };
     assert!(busy <= (number(measure, "elapsed_ns") * threads) as f64 * 1.01, "{name}: {busy} ns of work");
 }
 
-/// The leg that is larger than its memory, scaled. A smaller one leaves too little for the process itself.
+/// The options of the scaled leg that is larger than its memory. A smaller one leaves too little memory for
+/// the process itself.
 pub const DISK_BOUND: [&str; 4] = ["--leg", "disk-bound", "--scale", "1/100"];
-/// Bytes of its memory: a 100th of the published amount, and what the process needs.
+/// The memory of that leg in bytes: a 100th of the published amount, and what the process needs.
 pub const DISK_BOUND_LIMIT: u64 = 3_972_844_748 / 100 + (10 << 20);

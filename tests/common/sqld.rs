@@ -1,4 +1,4 @@
-//! What the tests with a real sqld share.
+//! Helpers for the tests with a real sqld.
 
 use super::{Home, list, skip, wait_until};
 use repro::instrument::hrana::Protocol;
@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// SHA-256 of the pinned server.
+/// The SHA-256 of the pinned server.
 pub const PIN: &str = "6adc70b5ad2c742b1e868d5cde014295720691f9cde85d837925b259d4942bfe";
 
-/// The pinned server, which `vendor/fetch sqld` brings; `None`, with the reason printed, where it did not.
+/// Returns the pinned server that `vendor/fetch sqld` fetches, or `None` after printing the reason if it is
+/// missing.
 pub fn program() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("vendor/sqld/sqld");
     if !path.is_file() {
@@ -23,7 +24,7 @@ pub fn program() -> Option<PathBuf> {
     Some(path)
 }
 
-/// The processes of servers, or of what is started as one, whose database is below `folder`.
+/// Returns the processes of servers, or of programs started as one, whose database is below `folder`.
 pub fn servers_in(folder: &Path) -> Vec<i32> {
     let serves = |process: &PathBuf| {
         let words = fs::read_to_string(process.join("cmdline")).unwrap_or_default();
@@ -41,7 +42,7 @@ pub fn assert_nothing_is_left(folder: &Path) {
     assert_eq!(list(folder), Vec::<PathBuf>::new());
 }
 
-/// A server of the test's own, with its folder in `home`.
+/// Starts a server for one test, with its folder in `home`.
 pub fn start(home: &Home, program: &Path) -> Server {
     let setting = Config {
         program: program::find(Some(program), &home.cache()).unwrap(),
@@ -53,7 +54,7 @@ pub fn start(home: &Home, program: &Path) -> Server {
     Server::start(&setting).unwrap()
 }
 
-/// A connection to its database.
+/// A connection to the database of a server.
 pub struct Database {
     client: Client,
     stream: Stream,
@@ -70,7 +71,7 @@ impl Database {
         self.client.execute(self.stream, &Statement::new(sql, Vec::new())).unwrap().answer.rows
     }
 
-    /// Names of tables and indexes.
+    /// Returns the names of tables and indexes.
     pub fn tables(&mut self) -> Vec<String> {
         let rows = self.ask("SELECT name FROM sqlite_schema ORDER BY name");
         let name = |row: &Vec<Value>| match &row[0] {

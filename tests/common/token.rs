@@ -1,4 +1,4 @@
-//! Tokens as text, for programs that are not ours.
+//! Tokens as text, for programs other than this one.
 
 use repro::instrument::hrana::Protocol;
 use repro::instrument::hrana::{Address, Client, Limits, Token};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use tungstenite::handshake::server::{Request, Response};
 
-/// The text of a token. Nobody but a server gets to see it, so it is shown to one.
+/// Returns the text of a token. A token is shown only to a server, so this function acts as one.
 pub fn text_of(token: Token) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = Address::local(listener.local_addr().unwrap(), Some(token));

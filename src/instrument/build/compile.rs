@@ -1,26 +1,27 @@
-//! The one place that knows how speedtest1 is compiled. The build script uses this file too.
+//! The only place that knows how speedtest1 is compiled; the build script includes this file, too.
 
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Flags of the published build: `cc -O3 -DSQLITE_ENABLE_RTREE speedtest1.c sqlite3.c -lpthread -ldl -lm`.
+/// The flags of the published build: `cc -O3 -DSQLITE_ENABLE_RTREE speedtest1.c sqlite3.c -lpthread -ldl
+/// -lm`.
 pub const CITED_FLAGS: &[&str] = &["-O3", "-DSQLITE_ENABLE_RTREE"];
 
-/// The three files it is made of.
+/// The three files that speedtest1 is made of.
 pub const SOURCES: [&str; 3] = ["sqlite3.c", "sqlite3.h", "speedtest1.c"];
 
 const INPUTS: [&str; 5] = ["speedtest1.c", "sqlite3.c", "-lpthread", "-ldl", "-lm"];
 
-/// The command as one writes it down, without the place of its output.
+/// Returns the compile command as it is cited, without the path of its output.
 pub fn command_line(compiler: &str, flags: &[&str]) -> String {
     [&[compiler], flags, &INPUTS].concat().join(" ")
 }
 
-/// The first line that `compiler --version` prints.
+/// Returns the first line that `compiler --version` prints.
 ///
 /// # Errors
-/// A compiler that can't be started, with what to do.
+/// Fails when the compiler can't be started, and says what to do.
 pub fn compiler_version(compiler: &OsStr) -> Result<String, String> {
     let output = Command::new(compiler).arg("--version").stdin(Stdio::null()).output().map_err(|error| {
         format!(
@@ -41,7 +42,7 @@ pub fn compiler_version(compiler: &OsStr) -> Result<String, String> {
 /// Compiles the sources in the folder `sources` into the executable `output`.
 ///
 /// # Errors
-/// What the compiler said.
+/// Returns the messages of the compiler.
 pub fn compile(compiler: &OsStr, flags: &[&str], sources: &Path, output: &Path) -> Result<(), String> {
     let unfinished = output.with_extension("part");
     let result = Command::new(compiler)

@@ -1,4 +1,4 @@
-//! How the official tool is built.
+//! Builds the official tool.
 
 mod compile;
 

@@ -1,4 +1,4 @@
-//! Where in the tree of control groups a new one can be, and the directory that it is.
+//! Finds where in the tree of control groups a new group can be made, and makes its directory.
 
 use super::{next_name, write};
 use crate::machine::disk::{self, Mount};
@@ -11,40 +11,40 @@ use std::path::{Component, Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The two ways in which Linux has control groups.
+/// The two versions of control groups in Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
     One,
     Two,
 }
 
-/// What the kernel tells about our groups.
+/// What the kernel reports about the groups of this process.
 pub(super) struct Host {
-    /// Goes before every path; a test puts a tree of its own here.
+    /// The prefix of every path; a test puts a tree of its own there.
     pub root: PathBuf,
-    /// /proc/self/cgroup.
+    /// The contents of /proc/self/cgroup.
     pub groups: String,
-    /// /proc/self/mountinfo.
+    /// The mounts in /proc/self/mountinfo.
     pub mounts: Vec<Mount>,
-    /// Where systemd-run is.
+    /// The path of systemd-run, if it is installed.
     pub systemd_run: Option<PathBuf>,
 }
 
-/// Our own group in the tree that serves a controller.
+/// This process's own group in the tree that serves a controller.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub version: Version,
-    /// Its directory.
+    /// The directory of the group.
     pub base: PathBuf,
-    /// The highest directory that can be seen.
+    /// The highest directory of the tree that is visible.
     pub top: PathBuf,
 }
 
-/// How long the removal of a group may take: what is killed may first have to finish with a disk.
+/// How long the removal of a group may take: a killed process may first have to finish with a disk.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Host {
-    /// This machine, as this process sees it.
+    /// Returns the facts of this machine, as this process sees it.
     pub fn here() -> Host {
         let path = std::env::var_os("PATH").unwrap_or_default();
         Host {
@@ -57,7 +57,7 @@ impl Host {
         }
     }
 
-    /// Our own group under `controller`.
+    /// Returns this process's own group under `controller`.
     pub fn place(&self, controller: &str) -> Result<Place, String> {
         let mut lines = self.groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
         let serves = |list: &str| list.split(',').any(|name| name == controller);
@@ -75,7 +75,7 @@ impl Host {
         Ok(place)
     }
 
-    /// Where version 2 is mounted: the paths of systemd's scopes begin there.
+    /// Returns the mount point of version 2, where the paths of systemd's scopes begin.
     pub fn place_of_scopes(&self) -> Result<PathBuf, String> {
         let mut mounts = self.mounts.iter();
         let mount = mounts.find(|mount| mount.kind == "cgroup2" && mount.root == Path::new("/"));
@@ -84,7 +84,7 @@ impl Host {
         Ok(self.seen(&mount.point))
     }
 
-    /// The directory of `group` in the mount whose type and options `serve`.
+    /// Returns the directory of `group` in the mount whose type and options satisfy `serve`.
     fn mounted(
         &self,
         version: Version,
@@ -96,7 +96,7 @@ impl Host {
         let mount = mount
             .ok_or_else(|| format!("The control groups of the {controller} controller are not mounted."))?;
         let group = Path::new(group);
-        // "/../x" is a group outside of our namespace.
+        // "/../x" is a group outside this namespace.
         let outside = group.components().any(|part| part == Component::ParentDir);
         let below = group.strip_prefix(&mount.root).ok().filter(|_| !outside);
         let below = below.ok_or_else(|| {
@@ -106,17 +106,18 @@ impl Host {
             )
         })?;
         let top = self.seen(&mount.point);
-        // Joined only where there is something to join, so that no path ends in a slash.
+        // An empty path is not joined, because that would add a trailing slash.
         let base = if below.as_os_str().is_empty() { top.clone() } else { top.join(below) };
         Ok(Place { version, base, top })
     }
 
-    /// Where a mount is seen in the tree.
+    /// Returns the path below `root` of a mount point.
     fn seen(&self, point: &Path) -> PathBuf {
         self.root.join(point.strip_prefix("/").unwrap_or(point))
     }
 
-    /// The group above our own, if it already hands `controllers` down and lets a child move.
+    /// Returns the group above this process's own, if it already delegates `controllers` and lets a child
+    /// move.
     pub fn parent_beside(&self, controllers: &[&str]) -> Result<Parent, String> {
         let place = self.place("memory")?;
         if place.version == Version::One || place.base == place.top {
@@ -138,7 +139,7 @@ impl Host {
         }
     }
 
-    /// Removes empty groups of processes that have ended, below and beside our own.
+    /// Removes empty groups of ended processes below and beside this process's own, and returns their number.
     pub fn remove_stale(&self) -> usize {
         let mut folders = Vec::new();
         for place in ["memory", "cpu"].iter().filter_map(|controller| self.place(controller).ok()) {
@@ -154,7 +155,7 @@ impl Host {
     }
 }
 
-/// A directory in which groups are made. Puts right at its end what was moved for it.
+/// A directory in which groups are made. When it is dropped, it undoes what was moved for it.
 #[derive(Debug)]
 pub(super) struct Parent {
     path: PathBuf,
@@ -162,17 +163,17 @@ pub(super) struct Parent {
 }
 
 impl Parent {
-    /// One that needs nothing.
+    /// Returns a directory that needs no preparation.
     pub fn as_it_is(path: PathBuf) -> Parent {
         Parent { path, version_2: false }
     }
 
-    /// One of version 2 that hands `controllers` down to the groups in it.
+    /// Prepares a directory of version 2 that delegates `controllers` to the groups in it.
     ///
-    /// Such a group can't hold processes. When we are alone in it, we step aside into a group below it.
+    /// Such a group can't hold processes. If this process is the only one in it, it moves to a group below.
     pub fn handing_down(own: PathBuf, controllers: &[&str]) -> Result<Parent, String> {
         let own_pid = std::process::id() as i32;
-        // We, or a `repro` that started us, may have stepped aside before.
+        // This process, or a `repro` that started it, may have moved before.
         let base = match own.parent() {
             Some(above) if own.file_name().is_some_and(|name| is_aside(&name.to_string_lossy())) => above,
             _ => &own,
@@ -195,13 +196,13 @@ impl Parent {
         }
         let aside = base.join(format!("repro-{own_pid}-self"));
         create_dir(&aside).map_err(|error| format!("{} can't be created: {error}.", aside.display()))?;
-        // From here on `parent` puts it right when anything fails.
+        // From here on, `parent` undoes the move if anything fails.
         super::enter(&aside.join("cgroup.procs")).map_err(|error| failed(&error))?;
         write(&control, &request).map_err(|error| failed(&error))?;
         Ok(parent)
     }
 
-    /// Its directory.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -216,8 +217,8 @@ impl Drop for Parent {
         {
             return;
         }
-        // First the controllers: a group that hands them down takes no process. None was handed down before
-        // we stepped aside, or we would not have had to.
+        // The controllers come first, because a group that delegates them takes no process. None was
+        // delegated before this process moved, or it would not have had to move.
         for controller in words(&self.path.join("cgroup.subtree_control")) {
             let _ = write(&self.path.join("cgroup.subtree_control"), &format!("-{controller}"));
         }
@@ -227,7 +228,7 @@ impl Drop for Parent {
     }
 }
 
-/// The directory of a group that we made; removed when dropped, with everything inside.
+/// The directory of a group that this program made; it is removed with everything inside when dropped.
 #[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
@@ -235,13 +236,13 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// A new group in `parent`.
+    /// Makes a new group in `parent`.
     pub fn make(parent: &Path, version: Version) -> Result<Directory, String> {
         loop {
             let path = parent.join(next_name());
             match create_dir(&path) {
                 Ok(()) => return Ok(Directory { path, version }),
-                // Of a process that had our number before us.
+                // An earlier process with the same id left this group.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(format!("{} can't be created: {error}.", path.display())),
             }
@@ -252,19 +253,20 @@ impl Directory {
         &self.path
     }
 
-    /// The file that takes processes in.
+    /// Returns the file through which processes enter the group.
     pub fn procs_file(&self) -> PathBuf {
         self.path.join("cgroup.procs")
     }
 
-    /// Sets the limit for memory and page cache, and leaves no swap, where the kernel counts that.
+    /// Limits memory and page cache together, and allows no swap if the kernel counts it.
     pub fn limit_memory(&self, bytes: u64) -> Result<(), String> {
         let text = bytes.to_string();
         let limit = match self.version {
             Version::One => {
                 self.set("memory.limit_in_bytes", &text)?;
-                // Zero really means none where the group's limit is the reason. The limit for memory and swap
-                // together comes second: it is reached first, and newer kernels then count no limit hits.
+                // With swappiness 0 nothing is swapped because of the group's limit. The limit on memory and
+                // swap together is only second best: it is reached first, and newer kernels then count no
+                // limit hits.
                 if self.set("memory.swappiness", "0").is_err() {
                     let _ = self.set("memory.memsw.limit_in_bytes", &text);
                 }
@@ -276,7 +278,7 @@ impl Directory {
                 "memory.max"
             }
         };
-        // Some sandboxes take any number and heed none.
+        // Some sandboxes accept any number without enforcing it.
         let set = read_to_string(self.path.join(limit)).ok().and_then(|text| text.trim().parse::<u64>().ok());
         match set {
             Some(set) if set <= bytes => Ok(()),
@@ -284,7 +286,7 @@ impl Directory {
         }
     }
 
-    /// Sets the CPU time, µs, within each period, µs.
+    /// Limits the CPU time within each period; both are in µs.
     pub fn limit_cpu(&self, quota_us: u64, period_us: u32) -> Result<(), String> {
         match self.version {
             Version::One => {
@@ -314,14 +316,14 @@ impl Drop for Directory {
     }
 }
 
-/// Kills every process of a group, unless we are one of them.
+/// Kills every process of a group, unless this process is one of them.
 pub(super) fn kill_members(directory: &Path, version: Version) {
     let members = members(directory);
     let own_pid = std::process::id() as i32;
     if members.is_empty() || members.contains(&own_pid) {
         return;
     }
-    // All at once, so that none escapes by a fork; since Linux 5.14.
+    // This kills all at once, so that none escapes by forking; it needs Linux 5.14.
     if version == Version::Two && write(&directory.join("cgroup.kill"), "1").is_ok() {
         return;
     }
@@ -330,13 +332,13 @@ pub(super) fn kill_members(directory: &Path, version: Version) {
     }
 }
 
-/// The groups in `folder` that a `repro` made, each with the process that did.
+/// Returns the groups in `folder` that a `repro` made, each with the id of that process.
 fn groups_in(folder: &Path) -> Vec<(PathBuf, i32)> {
     let entries = read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| Some((entry.path(), maker(&entry.file_name().to_string_lossy())?))).collect()
 }
 
-/// The process in `repro-<pid>-<n>` or `repro-<pid>-self`.
+/// Returns the process id in `repro-<pid>-<n>` or `repro-<pid>-self`.
 fn maker(name: &str) -> Option<i32> {
     let (pid, end) = name.strip_prefix("repro-")?.split_once('-')?;
     let ours = end == "self" || end.parse::<u32>().is_ok();
@@ -348,11 +350,11 @@ fn is_aside(name: &str) -> bool {
 }
 
 fn is_alive(pid: i32) -> bool {
-    // Not being allowed to signal it means that it is there.
+    // Without permission to signal it, the process still exists.
     kill(Pid::from_raw(pid), None) != Err(Errno::ESRCH)
 }
 
-/// The processes in a group. One outside of our namespace has no number, and is left out.
+/// Returns the processes in a group, except those outside this namespace, which have no id here.
 fn members(directory: &Path) -> Vec<i32> {
     let pids = words(&directory.join("cgroup.procs"));
     pids.iter().filter_map(|pid| pid.parse().ok()).filter(|pid| *pid > 0).collect()

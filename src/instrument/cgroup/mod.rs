@@ -1,12 +1,12 @@
-//! A control group with a memory limit, page cache included: a database that is larger than the limit is
-//! really read from the disk, however much memory the machine has.
+//! A control group with a memory limit that includes the page cache, so that a database larger than the limit
+//! is really read from the disk, however much memory the machine has.
 //!
-//! Three ways, tried in this order: a group below our own (version 1 or 2 of control groups), a scope that
-//! systemd makes, a group beside our own (version 2, root).
+//! There are three ways, tried in this order: a group below this process's own (version 1 or 2 of control
+//! groups), a scope made by systemd, and a group beside this process's own (version 2, as root).
 //!
-//! The kernel charges a page of the cache to the group that read it first, and a page that stays behind when
-//! its group ends can be used by anyone for free. So [`drop_file`](super::page_cache::drop_file) goes before
-//! each run in a group: otherwise the child finds the file in memory that is not its own.
+//! The kernel charges a page of the cache to the group that read it first, and a page that remains when its
+//! group ends can be used by anyone for free. So [`drop_file`](super::page_cache::drop_file) must be called
+//! before each run in a group; otherwise the child finds the file in memory that it is not charged for.
 
 mod hierarchy;
 mod scope;
@@ -26,16 +26,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// What a group may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Memory and page cache together, bytes; swap is switched off with it. The kernel rounds down to pages.
+    /// Memory and page cache together, in bytes; a limit also disables swap. The kernel rounds down to whole
+    /// pages.
     pub memory_bytes: Option<u64>,
-    /// CPU time per time, for example 1.5 for one and a half CPUs.
+    /// CPU time as a number of CPUs, such as 1.5 for one and a half.
     pub cpus: Option<f64>,
 }
 
-/// A control group of our own. It ends when this is dropped, and everything inside with it.
+/// A control group made by this program. When it is dropped, it ends with everything inside.
 ///
-/// A child gets in by [`MemoryGroup::procs_files`] and [`MemoryGroup::wrapper_command`]; a caller that heeds
-/// both needs not know which of the three ways it is.
+/// A child enters it through [`MemoryGroup::procs_files`] and [`MemoryGroup::wrapper_command`]; a caller that
+/// uses both need not know in which of the three ways the group was made.
 #[derive(Debug)]
 pub struct MemoryGroup {
     mechanism: Mechanism,
@@ -47,46 +48,46 @@ pub struct MemoryGroup {
 #[derive(Debug)]
 struct Tree {
     version: Version,
-    /// Where the memory is counted.
+    /// The directory in which the memory is counted.
     memory: PathBuf,
-    /// The directories that were made for it; none when systemd makes the group.
+    /// The directories that were made for the group; none when systemd makes it.
     directories: Vec<Directory>,
-    // After the directories: fields are dropped in this order.
+    // The parents must be dropped after the directories, and fields are dropped in this order.
     parents: Vec<Parent>,
 }
 
-/// Who holds the group.
+/// What enforces the limits of the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
-    /// The kernel, by version 1 of control groups.
+    /// The kernel, with version 1 of control groups.
     Version1,
-    /// The kernel, by version 2 of control groups.
+    /// The kernel, with version 2 of control groups.
     Version2,
-    /// A systemd scope, version 2.
+    /// A systemd scope, which uses version 2.
     Scope,
 }
 
-/// Why there can be no such group, in sentences for the user.
+/// Why such a group is impossible, in sentences for the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Unavailable {
-    /// What was tried, with what came of it.
+    /// What was tried, each with its result.
     pub tried: Vec<String>,
 }
 
-/// Fewer bytes than this hold no process.
+/// The smallest limit in bytes that leaves room for a process.
 const LEAST_MEMORY: u64 = 1 << 20;
-/// The kernel's own default of the time over which CPU time is counted, µs.
+/// The period in which CPU time is counted, in µs; it is the kernel's default.
 const PERIOD_US: u32 = 100_000;
 static NUMBER: AtomicU32 = AtomicU32::new(0);
-/// Only one group at a time is made or taken down: both move this process.
+/// Ensures that only one group at a time is made or removed, because both move this process.
 static ARRANGING: Mutex<()> = Mutex::new(());
 
 impl MemoryGroup {
-    /// Makes an empty group with `limits`. Best before any child is started: a group of version 2 can only be
-    /// divided by the process that is alone in it.
+    /// Makes an empty group with `limits`. This is best done before any child is started: a group of version
+    /// 2 can only be divided by the only process in it.
     ///
     /// # Errors
-    /// When the limits are nonsense, or when this user can't make a group on this machine.
+    /// Fails when the limits make no sense, or when this user can't make a group on this machine.
     pub fn create(limits: Limits) -> Result<MemoryGroup, Unavailable> {
         limits.check().map_err(|reason| Unavailable { tried: vec![reason] })?;
         let _arranging = arranging();
@@ -103,35 +104,37 @@ impl MemoryGroup {
         Err(Unavailable { tried })
     }
 
-    /// Removes the groups of runs that were killed, and says how many there were. Only groups below or beside
-    /// our own are looked at: others end with the container or the scope that they are in.
+    /// Removes the groups of runs that were killed, and returns their number. Only groups below or beside
+    /// this process's own are considered: others end with the container or scope that they are in.
     pub fn remove_stale() -> usize {
         let _arranging = arranging();
         Host::here().remove_stale()
     }
 
-    /// The files that take the child in. It calls [`enter`] with each, before it becomes the program.
+    /// Returns the files through which the child enters the group. It calls [`enter`] with each before it
+    /// becomes the program.
     pub fn procs_files(&self) -> Vec<PathBuf> {
         self.tree.directories.iter().map(Directory::procs_file).collect()
     }
 
-    /// What goes before the program and its arguments: systemd-run, which becomes the program. One child at
-    /// a time then. `None` where [`MemoryGroup::procs_files`] does it all.
+    /// Returns what goes before the program and its arguments: systemd-run, which becomes the program and
+    /// takes one child at a time. Returns `None` where [`MemoryGroup::procs_files`] is enough.
     pub fn wrapper_command(&self) -> Option<Vec<OsString>> {
         self.wrapper.clone()
     }
 
-    /// What the group uses, as of now. `None` when it can't be told; a scope is not there without its child.
+    /// Returns the current usage of the group, or `None` when it is unknown; a scope exists only while its
+    /// child runs.
     pub fn usage(&self) -> Option<Usage> {
         Usage::read(&self.tree.memory, self.tree.version)
     }
 
-    /// Who holds it.
+    /// Returns what enforces the limits of the group.
     pub fn mechanism(&self) -> Mechanism {
         self.mechanism
     }
 
-    /// A group below our own.
+    /// Makes a group below this process's own.
     fn below(host: &Host, limits: &Limits) -> Result<MemoryGroup, String> {
         let controllers = limits.controllers();
         let memory = host.place("memory")?;
@@ -155,7 +158,7 @@ impl MemoryGroup {
         Ok(tree.into())
     }
 
-    /// A group beside our own, where only root may move a child.
+    /// Makes a group beside this process's own, into which only root may move a child.
     fn beside(host: &Host, limits: &Limits) -> Result<MemoryGroup, String> {
         let controllers = limits.controllers();
         let parent = host.parent_beside(&controllers)?;
@@ -170,7 +173,7 @@ impl Tree {
         Tree { version, memory: PathBuf::new(), directories: Vec::new(), parents: Vec::new() }
     }
 
-    /// Makes the directory for some `controllers`, and sets what they limit.
+    /// Makes the directory for some `controllers`, and sets their limits.
     fn add(
         &mut self,
         version: Version,
@@ -207,7 +210,7 @@ impl Drop for MemoryGroup {
     fn drop(&mut self) {
         let _arranging = arranging();
         if self.mechanism == Mechanism::Scope {
-            // systemd takes the directory away once it is empty.
+            // systemd removes the directory once it is empty.
             hierarchy::kill_members(&self.tree.memory, self.tree.version);
         }
         self.tree.directories.clear();
@@ -216,7 +219,7 @@ impl Drop for MemoryGroup {
 }
 
 impl Limits {
-    /// The memory is always counted, with a limit or without one.
+    /// Returns the controllers that are needed; memory is always counted, with or without a limit.
     fn controllers(&self) -> Vec<&'static str> {
         if self.cpus.is_some() { vec!["memory", "cpu"] } else { vec!["memory"] }
     }
@@ -226,7 +229,7 @@ impl Limits {
             (Some(bytes), _) if bytes < LEAST_MEMORY => {
                 Err(format!("A limit of {bytes} bytes has no room for a process; set at least 1 MiB."))
             }
-            // Less than 1 ms a period is refused by the kernel.
+            // The kernel refuses less than 1 ms in a period.
             (_, Some(cpus)) if !(0.01..=1e5).contains(&cpus) => {
                 Err(format!("A limit of {cpus} CPUs can't be set; set 0.01 to 100000."))
             }
@@ -257,22 +260,22 @@ impl fmt::Display for Unavailable {
     }
 }
 
-/// Moves this process into the group whose `cgroup.procs` is given. What it has allocated before stays with
-/// the old group; a program that it becomes afterwards is counted in full.
+/// Moves this process into the group with this `cgroup.procs` file. Memory that it allocated before remains
+/// charged to the old group; a program that it becomes afterwards is charged in full.
 ///
 /// # Errors
-/// When the group is gone, or when this user may not do it.
+/// Fails when the group is gone, or when this user may not enter it.
 pub fn enter(procs_file: &Path) -> io::Result<()> {
-    // Zero is the writer itself, whatever its number in the namespace where the group was made.
+    // Zero stands for the writer, whatever its id in the namespace where the group was made.
     write(procs_file, "0")
 }
 
-/// Writes to a file that the kernel has put there; never makes one.
+/// Writes to an existing file of the kernel; never creates one.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
 }
 
-/// A name that no other group of this process has had.
+/// Returns a name that no other group of this process has had.
 fn next_name() -> String {
     format!("repro-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed))
 }

@@ -1,4 +1,4 @@
-//! A scope of systemd: what an ordinary user of a desktop or a server has without being root.
+//! A scope of systemd, which an ordinary user of a desktop or a server can have without being root.
 
 use super::hierarchy::{Host, Version};
 use super::{Limits, Mechanism, MemoryGroup, Tree, next_name};
@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 /// How long systemd may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Prints the group that it is in (below the mount in $1), then the limits that hold there.
+/// A script that prints the group that it runs in (below the mount in $1), then the limits that apply there.
 const PROBE: &str = r#"
 while IFS= read -r line; do case $line in 0::*) group=$1${line#0::};; esac; done </proc/self/cgroup
 echo "$group"; cat "$group/memory.max"; if [ "$2" = cpu ]; then cat "$group/cpu.max"; fi"#;
 
-/// A group that systemd makes when the child starts. Tried out first: systemd takes limits whose controller it
-/// was not given, and says nothing.
+/// Makes a group that systemd creates when the child starts. It is tried out first, because systemd silently
+/// accepts limits for which it has no controller.
 pub(super) fn make(host: &Host, limits: &Limits) -> Result<MemoryGroup, String> {
     let program = host.systemd_run.as_deref().ok_or("systemd-run is not installed.")?;
     let top = host.place_of_scopes()?;
@@ -28,7 +28,7 @@ pub(super) fn make(host: &Host, limits: &Limits) -> Result<MemoryGroup, String> 
     probe.push(top.into_os_string());
     probe.push(if limits.cpus.is_some() { "cpu" } else { "" }.into());
     let directory = directory_from(&answer(&probe)?, limits)?;
-    // A unit's group has the unit's name, and both units are in the same slice.
+    // The group has the name of its unit, and both units are in the same slice.
     let memory = directory.with_file_name(format!("{name}.scope"));
     let wrapper = Some(command(program, &name, limits));
     let tree = Tree { memory, ..Tree::empty(Version::Two) };
@@ -37,11 +37,11 @@ pub(super) fn make(host: &Host, limits: &Limits) -> Result<MemoryGroup, String> 
 
 fn command(program: &Path, unit: &str, limits: &Limits) -> Vec<OsString> {
     let mut command: Vec<OsString> = vec![program.into()];
-    // root has the system's manager; a user's is only there while the user is logged in.
+    // root uses the system's manager; a user's manager exists only while the user is logged in.
     if !nix::unistd::geteuid().is_root() {
         command.push("--user".into());
     }
-    // A scope whose process was killed would stay, as failed, without --collect.
+    // Without --collect, a scope whose process was killed would remain in the state failed.
     command.extend(["--scope", "--quiet", "--collect"].map(OsString::from));
     command.push(format!("--unit={unit}").into());
     if let Some(bytes) = limits.memory_bytes {
@@ -54,7 +54,7 @@ fn command(program: &Path, unit: &str, limits: &Limits) -> Vec<OsString> {
     command
 }
 
-/// What [`PROBE`] printed: the directory, if the limits do hold in it.
+/// Returns the directory that [`PROBE`] printed, if the limits do apply in it.
 fn directory_from(answer: &str, limits: &Limits) -> Result<PathBuf, String> {
     let mut lines = answer.lines();
     let directory = lines.next().filter(|line| line.starts_with('/'));
@@ -70,7 +70,7 @@ fn directory_from(answer: &str, limits: &Limits) -> Result<PathBuf, String> {
     Ok(PathBuf::from(directory))
 }
 
-/// The standard output of a short command.
+/// Returns the standard output of a short command.
 fn answer(command: &[OsString]) -> Result<String, String> {
     let (program, arguments) = command.split_first().ok_or("systemd-run is not installed.")?;
     let mut child = Command::new(program)
@@ -95,7 +95,7 @@ fn answer(command: &[OsString]) -> Result<String, String> {
     let Some(status) = status else {
         return Err(format!("systemd-run did not answer within {} s.", PATIENCE.as_secs()));
     };
-    // Both are far smaller than a pipe, so that waiting first was safe.
+    // Both outputs are far smaller than a pipe, so waiting first was safe.
     let (stdout, stderr) = (text(child.stdout.take()), text(child.stderr.take()));
     if status.success() {
         return Ok(stdout);
@@ -119,7 +119,7 @@ mod tests {
 
     const LIMITS: Limits = Limits { memory_bytes: Some(32 << 20), cpus: Some(1.5) };
 
-    /// A machine whose systemd-run is a script that keeps its arguments and goes on with `rest`.
+    /// Returns a machine whose systemd-run is a script that stores its arguments and continues with `rest`.
     fn host(folder: &Path, rest: &str) -> Host {
         let program = folder.join("systemd-run");
         fs::write(&program, format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.args\"\n{rest}\n")).unwrap();

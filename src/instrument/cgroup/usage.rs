@@ -4,29 +4,29 @@ use super::hierarchy::Version;
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// The memory of a group, and what became of its limit.
+/// The memory of a group, and the effects of its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Everything that is charged, bytes: page cache, anonymous memory, the kernel's own for it.
+    /// Everything that is charged, in bytes: page cache, anonymous memory, and the kernel's memory for them.
     pub current_bytes: u64,
-    /// The most that ever was charged, bytes.
+    /// The largest amount ever charged, in bytes.
     pub peak_bytes: Option<u64>,
-    /// Cached pages of files, bytes; shared memory is not among them.
+    /// The cached pages of files, in bytes, without shared memory.
     pub page_cache_bytes: u64,
-    /// Memory that no file backs, bytes.
+    /// The memory that is not backed by a file, in bytes.
     pub anonymous_bytes: u64,
-    /// Page faults that needed a disk.
+    /// The number of page faults that needed a disk.
     pub major_faults: Option<u64>,
-    /// Pages of files that were read again because the limit had pushed them out.
+    /// The number of file pages that were read again because the limit had evicted them.
     pub refaults: Option<u64>,
-    /// Times that the limit was reached and pages had to go.
+    /// How often the limit was reached and pages had to be evicted.
     pub limit_hits: Option<u64>,
-    /// Processes that the kernel killed because nothing could go.
+    /// The number of processes that the kernel killed because nothing could be evicted.
     pub oom_kills: Option<u64>,
 }
 
 impl Usage {
-    /// Reads the files of the group in `directory`; `None` when it is gone.
+    /// Reads the usage of the group in `directory`; returns `None` when it is gone.
     pub(super) fn read(directory: &Path, version: Version) -> Option<Usage> {
         match version {
             Version::One => read_1(directory),
@@ -38,10 +38,10 @@ impl Usage {
 fn read_1(directory: &Path) -> Option<Usage> {
     let number = |name: &str| read_to_string(directory.join(name)).ok()?.trim().parse::<u64>().ok();
     let stat = read_to_string(directory.join("memory.stat")).ok()?;
-    // With the groups below; without them where the kernel makes no such difference.
+    // This includes the groups below, if the kernel reports them separately.
     let total = |name: &str| value(&stat, &format!("total_{name}")).or_else(|| value(&stat, name));
     let oom = read_to_string(directory.join("memory.oom_control")).unwrap_or_default();
-    // Where memory has the same limit with swap and without, the former is the one that is hit.
+    // If memory has the same limit with and without swap, the limit with swap is the one that is hit.
     let hits = [number("memory.failcnt"), number("memory.memsw.failcnt")];
     Some(Usage {
         current_bytes: number("memory.usage_in_bytes")?,
@@ -72,7 +72,7 @@ fn read_2(directory: &Path) -> Option<Usage> {
     })
 }
 
-/// The number after `name` in lines of a name and a number.
+/// Returns the number after `name` in lines that each consist of a name and a number.
 fn value(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }

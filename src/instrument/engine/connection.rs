@@ -1,4 +1,4 @@
-//! A connection to a database, closed when it is dropped.
+//! A connection to a database, which is closed when it is dropped.
 
 use super::statement::{Kind, Statement, Step};
 use super::table::Table;
@@ -10,27 +10,27 @@ use std::path::Path;
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 
-/// What may be done to the database.
+/// What may be done with the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// Read, write, and create the file when it is missing.
+    /// Read, write, and create the file if it does not exist.
     Create,
-    /// Read and write a file that exists.
+    /// Read and write an existing file.
     ReadWrite,
-    /// Read a file that exists.
+    /// Read an existing file.
     ReadOnly,
 }
 
-/// How far a checkpoint goes, as SQLite defines the words.
+/// How far a checkpoint goes, in the terms that SQLite defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkpoint {
-    /// As much as is possible without waiting.
+    /// Copy as much as possible without waiting.
     Passive,
     /// Wait for writers, then copy everything.
     Full,
-    /// As `Full`, and wait until the log can be written from its start again.
+    /// Do as `Full`, and wait until the log can be written from its start again.
     Restart,
-    /// As `Restart`, and cut the log file to nothing.
+    /// Do as `Restart`, and truncate the log file to zero bytes.
     Truncate,
 }
 
@@ -41,7 +41,8 @@ pub struct Connection {
 }
 
 // SAFETY: the engine supports threads (`Engine::load` refuses others), so a connection without a mutex may be
-// used from any thread, one at a time. The raw pointer keeps it from being `Sync`, which gives the "one at a time".
+// used from any thread, one at a time. The raw pointer keeps it from being `Sync`, which ensures "one at a
+// time".
 unsafe impl Send for Connection {}
 
 impl Engine {
@@ -49,7 +50,7 @@ impl Engine {
     /// empty path one in a temporary file.
     ///
     /// # Errors
-    /// When SQLite can't open it. Most faults of a file show only when it is first read.
+    /// Fails when SQLite can't open it. Most faults of a file show only when it is first read.
     pub fn open(&self, path: &Path, mode: OpenMode) -> Result<Connection, SqlError> {
         let table = self.table();
         let name = file_name(path)?;
@@ -59,11 +60,12 @@ impl Engine {
             OpenMode::ReadOnly => ffi::SQLITE_OPEN_READONLY,
         };
         let mut handle = ptr::null_mut();
-        // SAFETY: `name` ends in NUL and `handle` is a place for the result; the system's VFS is asked for.
+        // SAFETY: `name` ends in NUL, `handle` is a place for the result, and the null pointer asks for the
+        // default VFS.
         let code = unsafe {
             (table.open)(name.as_ptr(), &mut handle, access | ffi::SQLITE_OPEN_NOMUTEX, ptr::null())
         };
-        // A failed open may hand out a handle too, which holds the message and must be closed.
+        // A failed open may also return a handle, which holds the message and must be closed.
         let Some(handle) = NonNull::new(handle) else {
             // SAFETY: the result is a constant of the library.
             return Err(SqlError::new(code, unsafe { text((table.errstr)(code)) }));
@@ -74,7 +76,7 @@ impl Engine {
     }
 }
 
-/// `path` for SQLite, which must not take a file called `file:…` for a URI.
+/// Returns `path` as SQLite needs it, which must not take a file called `file:…` for a URI.
 fn file_name(path: &Path) -> Result<CString, SqlError> {
     let mut bytes = path.as_os_str().as_bytes().to_vec();
     if bytes.starts_with(b"file:") {
@@ -85,10 +87,10 @@ fn file_name(path: &Path) -> Result<CString, SqlError> {
 }
 
 impl Connection {
-    /// Runs every statement in `sql`, and drops the rows they give.
+    /// Runs every statement in `sql`, and discards the rows that they return.
     ///
     /// # Errors
-    /// SQLite's, at the first statement that fails.
+    /// Passes on the error of SQLite for the first statement that fails.
     pub fn exec(&self, sql: &str) -> Result<(), SqlError> {
         let sql = CString::new(sql).map_err(|_| SqlError::misuse("the SQL has a NUL byte"))?;
         // SAFETY: the handle is open and `sql` ends in NUL; there is no callback and no place for a message.
@@ -97,10 +99,10 @@ impl Connection {
         self.check(code)
     }
 
-    /// Compiles the one statement in `sql`.
+    /// Compiles the only statement in `sql`.
     ///
     /// # Errors
-    /// SQLite's, or when `sql` has no statement or more than one.
+    /// Passes on errors of SQLite, and fails when `sql` has no statement or more than one.
     pub fn prepare(&self, sql: &str) -> Result<Statement<'_>, SqlError> {
         let length = c_int::try_from(sql.len())
             .map_err(|_| SqlError::new(ffi::SQLITE_TOOBIG, "the SQL is longer than 2 GiB"))?;
@@ -121,10 +123,10 @@ impl Connection {
         Ok(statement)
     }
 
-    /// The first column of the first row, which must be an integer.
+    /// Returns the first column of the first row, which must be an integer.
     ///
     /// # Errors
-    /// SQLite's, or when there is no row, or something else than an integer in it.
+    /// Passes on errors of SQLite, and fails when there is no row or the value is not an integer.
     pub fn query_i64(&self, sql: &str) -> Result<i64, SqlError> {
         self.first(sql, |row| match row.kind(0) {
             Kind::Integer => Ok(row.integer(0)),
@@ -135,10 +137,10 @@ impl Connection {
         .ok_or_else(|| no_row(sql))?
     }
 
-    /// The first column of the first row as text, numbers too.
+    /// Returns the first column of the first row as text; numbers are converted.
     ///
     /// # Errors
-    /// SQLite's, or when there is no row, or NULL or a blob in it.
+    /// Passes on errors of SQLite, and fails when there is no row or the value is NULL or a blob.
     pub fn query_text(&self, sql: &str) -> Result<String, SqlError> {
         self.first(sql, |row| match row.kind(0) {
             kind @ (Kind::Null | Kind::Blob) => {
@@ -149,16 +151,17 @@ impl Connection {
         .ok_or_else(|| no_row(sql))?
     }
 
-    /// Runs `PRAGMA {setting}`, as in `journal_mode = WAL`. Many settings answer with what is now in force,
-    /// which may be something else than what was asked for; `None` for one that does not answer.
+    /// Runs `PRAGMA {setting}`, as in `journal_mode = WAL`. Many settings answer with the value that is now
+    /// in force, which may differ from the one asked for; the result is `None` for a setting that does not
+    /// answer.
     ///
     /// # Errors
-    /// SQLite's.
+    /// Passes on errors of SQLite.
     pub fn pragma(&self, setting: &str) -> Result<Option<String>, SqlError> {
         self.first(&format!("PRAGMA {setting}"), |row| row.text(0).map(str::to_string))?.transpose()
     }
 
-    /// Runs `sql` to its end and reads its first row.
+    /// Runs `sql` to its end, and reads its first row.
     fn first<T>(
         &self,
         sql: &str,
@@ -177,10 +180,10 @@ impl Connection {
         Ok(Some(value))
     }
 
-    /// How the engine was compiled, without `SQLITE_`.
+    /// Returns the options that the engine was compiled with, without `SQLITE_`.
     ///
     /// # Errors
-    /// SQLite's.
+    /// Passes on errors of SQLite.
     pub fn compile_options(&self) -> Result<Vec<String>, SqlError> {
         let mut statement = self.prepare("PRAGMA compile_options")?;
         let mut cursor = statement.start(&[])?;
@@ -191,21 +194,21 @@ impl Connection {
         Ok(options)
     }
 
-    /// How long a statement tries again while another connection holds the lock, in whole milliseconds.
+    /// Sets how long a statement retries while another connection holds the lock, in whole milliseconds.
     ///
     /// # Errors
-    /// SQLite's.
+    /// Passes on errors of SQLite.
     pub fn busy_timeout(&self, timeout: Duration) -> Result<(), SqlError> {
         let milliseconds = c_int::try_from(timeout.as_millis()).unwrap_or(c_int::MAX);
         // SAFETY: the handle is open.
         self.check(unsafe { (self.table().busy_timeout)(self.raw(), milliseconds) })
     }
 
-    /// Copies the write-ahead log into the database: how many frames the log has, and how many of them have
-    /// been copied. `None` when the database has no such log.
+    /// Copies the write-ahead log into the database. Returns the number of frames in the log and how many of
+    /// them were copied, or `None` when the database has no such log.
     ///
     /// # Errors
-    /// SQLite's; busy when readers or writers did not let it finish.
+    /// Passes on errors of SQLite; the error is BUSY when readers or writers kept it from finishing.
     pub fn checkpoint(&self, mode: Checkpoint) -> Result<Option<(u32, u32)>, SqlError> {
         let mode = match mode {
             Checkpoint::Passive => ffi::SQLITE_CHECKPOINT_PASSIVE,
@@ -214,38 +217,40 @@ impl Connection {
             Checkpoint::Truncate => ffi::SQLITE_CHECKPOINT_TRUNCATE,
         };
         let (mut log, mut copied) = (-1, -1);
-        // SAFETY: the handle is open and both results have a place; no name means every attached database.
+        // SAFETY: the handle is open and both results have a place; a null name stands for every attached
+        // database.
         let code =
             unsafe { (self.table().wal_checkpoint)(self.raw(), ptr::null(), mode, &mut log, &mut copied) };
         self.check(code)?;
         Ok(u32::try_from(log).ok().zip(u32::try_from(copied).ok()))
     }
 
-    /// Rows that the last INSERT, UPDATE or DELETE changed.
+    /// Returns the number of rows that the last INSERT, UPDATE or DELETE changed.
     pub fn changes(&self) -> i64 {
         // SAFETY: the handle is open.
         i64::from(unsafe { (self.table().changes)(self.raw()) })
     }
 
-    /// Rows changed since the connection was opened. SQLite counts in 32 bits, and goes on below zero after that.
+    /// Returns the number of rows changed since the connection was opened. SQLite counts in 32 bits, so a
+    /// larger number wraps to negative values.
     pub fn total_changes(&self) -> i64 {
         // SAFETY: the handle is open.
         i64::from(unsafe { (self.table().total_changes)(self.raw()) })
     }
 
-    /// The rowid of the last row inserted; zero before the first.
+    /// Returns the rowid of the last row inserted, or zero before the first.
     pub fn last_insert_rowid(&self) -> i64 {
         // SAFETY: the handle is open.
         unsafe { (self.table().last_insert_rowid)(self.raw()) }
     }
 
-    /// Whether a transaction was begun and has not ended.
+    /// Returns whether a transaction is open.
     pub fn in_transaction(&self) -> bool {
         // SAFETY: the handle is open.
         unsafe { (self.table().get_autocommit)(self.raw()) == 0 }
     }
 
-    /// The engine that it was opened with.
+    /// Returns the engine that opened the connection.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -258,21 +263,21 @@ impl Connection {
         self.handle.as_ptr()
     }
 
-    /// An error for every code but OK.
+    /// Converts a result code; every code but OK is an error.
     pub(super) fn check(&self, code: c_int) -> Result<(), SqlError> {
         if code == ffi::SQLITE_OK { Ok(()) } else { Err(self.error(code)) }
     }
 
-    /// The error behind the `code` that a call on this connection has just returned.
+    /// Returns the error behind the `code` that a call on this connection has just returned.
     #[cold]
     pub(super) fn error(&self, code: c_int) -> SqlError {
-        // SAFETY: the handle is open, and no other thread can put another error in between.
+        // SAFETY: the handle is open, and no other thread can cause another error in between.
         let (extended, message) =
             unsafe { ((self.table().extended_errcode)(self.raw()), text((self.table().errmsg)(self.raw()))) };
         if extended & 0xff == code & 0xff {
             return SqlError::new(extended, message);
         }
-        // A misuse is returned but not always noted, and then the connection tells of an older error.
+        // A misuse is returned but not always recorded, and then the connection reports an older error.
         // SAFETY: the result is a constant of the library.
         SqlError::new(code, unsafe { text((self.table().errstr)(code)) })
     }
@@ -280,8 +285,8 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // SAFETY: the handle is open, and no statement outlives its borrow of `self`. After a leaked one SQLite
-        // refuses, and the handle leaks too.
+        // SAFETY: the handle is open, and no statement outlives its borrow of `self`. If a statement was
+        // leaked, SQLite refuses, and the handle leaks, too.
         unsafe { (self.table().close)(self.raw()) };
     }
 }

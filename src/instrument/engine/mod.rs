@@ -1,12 +1,15 @@
-//! SQLite's C interface in this process: the SQLite that is linked in, or any library with the same functions.
+//! SQLite's C interface in this process: the SQLite that is linked in, or any library with the same
+//! functions.
 //!
-//! Every call goes through one table of function pointers, so that engines that are compared pay the same
-//! for being called. Use one [`Connection`] per thread; it is opened without a mutex of its own.
+//! Every call goes through one table of function pointers, so that calls cost the same for all engines that
+//! are compared. Use one [`Connection`] per thread; it is opened without a mutex of its own.
 //!
-//! Two engines must not have the same database file open at the same time. POSIX gives file locks to a process,
-//! so neither would see the other's, and either would drop the other's when it closes the file.
+//! Two engines must not have the same database file open at the same time. POSIX file locks belong to a
+//! process, so neither engine would see the locks of the other, and each would drop those of the other when
+//! it closes the file.
 
-// A C interface can't be called without `unsafe`. It stays in this module, whose public face is safe.
+// A C interface can't be called without `unsafe`. It is confined to this module, whose public interface is
+// safe.
 #![allow(unsafe_code)]
 
 mod connection;
@@ -28,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table::Table;
 
-/// An implementation of SQLite's C interface. Cheap to clone, and free to share between threads.
+/// An implementation of SQLite's C interface. It is cheap to clone, and can be shared between threads.
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
 
@@ -40,7 +43,8 @@ struct Inner {
 }
 
 impl Engine {
-    /// Compile options that change what a call costs, or what a query plan may be, against a plain build.
+    /// Compile options that, compared with a plain build, change the cost of a call or the choice of query
+    /// plans.
     pub const COSTLY_OPTIONS: &[&str] = &[
         "DEBUG",
         "DEFAULT_FOREIGN_KEYS",
@@ -55,29 +59,29 @@ impl Engine {
         "SECURE_DELETE",
     ];
 
-    /// The SQLite that is linked into this program.
+    /// Returns the SQLite that is linked into this program.
     pub fn bundled() -> Engine {
         Engine(Arc::new(Inner { table: Table::bundled(), origin: None, _library: None }))
     }
 
-    /// The shared library in the file `path`. A file that is loaded again gives the same code and the same
+    /// Loads the shared library in the file `path`. Loading a file again gives the same code and the same
     /// state as the first time.
     ///
-    /// To load a library runs its code, as starting a program does: name only files that you would run.
+    /// Loading a library runs its code, as starting a program does, so name only files that you would run.
     ///
     /// # Errors
-    /// When `path` is not a library, lacks a function, or does not support threads.
+    /// Fails when `path` is not a library, lacks a function, or does not support threads.
     pub fn load(path: &Path) -> Result<Engine, EngineError> {
         let file = regular_file(path)?;
         Engine::from_file(&file, path)
     }
 
-    /// As [`Engine::load`], but with state of its own, however often the file is loaded: what is loaded is a
-    /// copy, which is deleted at once. Libraries that it needs in turn are shared, and looked for where the
-    /// loader looks, not beside `path`.
+    /// Loads a library as [`Engine::load`] does, but with state of its own, however often the file is loaded:
+    /// it loads a copy, which is deleted at once. Libraries that it depends on are shared, and the loader
+    /// searches for them in its usual places and not beside `path`.
     ///
     /// # Errors
-    /// Those of [`Engine::load`], or when no copy can be made in the folder for temporary files.
+    /// Fails as [`Engine::load`] does, or when no copy can be made in the folder for temporary files.
     pub fn load_private_copy(path: &Path) -> Result<Engine, EngineError> {
         let file = regular_file(path)?;
         let folder = std::env::temp_dir();
@@ -91,58 +95,61 @@ impl Engine {
     }
 
     fn from_file(file: &Path, named: &Path) -> Result<Engine, EngineError> {
-        // SAFETY: the library's initialisers run. That is what the user asked for by naming it, see `load`.
+        // SAFETY: the library's initialisers run, which is what the user asked for by naming it; see `load`.
         let opened = unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) };
         let library = opened.map_err(|error| {
             let words = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-            // The loader begins with the file, which for a private copy nobody knows.
+            // The loader's message begins with the file, which for a private copy means nothing to the user.
             let reason = words.replace(&format!("{}: ", file.display()), "");
             EngineError::NotLoadable { path: named.into(), reason }
         })?;
         let table = Table::of(&library)
             .map_err(|function| EngineError::MissingFunction { path: named.into(), function })?;
-        // SAFETY: takes nothing and may be called at any time.
+        // SAFETY: this takes no arguments and may be called at any time.
         if unsafe { (table.threadsafe)() } == 0 {
             return Err(EngineError::NotThreadSafe(named.into()));
         }
         Ok(Engine(Arc::new(Inner { table, origin: Some(named.into()), _library: Some(library) })))
     }
 
-    /// The library's file as it was named; `None` for the bundled SQLite.
+    /// Returns the library's file as it was named, or `None` for the bundled SQLite.
     pub fn origin(&self) -> Option<&Path> {
         self.0.origin.as_deref()
     }
 
-    /// The version, as in `3.53.1`. A library that imitates SQLite tells which version it imitates.
+    /// Returns the version, as in `3.53.1`. A library that imitates SQLite reports the version that it
+    /// imitates.
     pub fn version(&self) -> String {
-        // SAFETY: takes nothing; the result is a constant of the library, which `self` keeps loaded.
+        // SAFETY: this takes no arguments; the result is a constant of the library, which `self` keeps
+        // loaded.
         unsafe { text((self.table().libversion)()) }
     }
 
-    /// The check-in that it was built from.
+    /// Returns the check-in that the engine was built from.
     pub fn source_id(&self) -> String {
         // SAFETY: as for `version`.
         unsafe { text((self.table().sourceid)()) }
     }
 
-    /// SQLITE_THREADSAFE of its build: 1 serialized, 2 multi-thread; never 0.
+    /// Returns SQLITE_THREADSAFE of the engine's build: 1 for serialized, 2 for multi-thread, but never 0.
     pub fn threadsafe(&self) -> i32 {
-        // SAFETY: takes nothing and may be called at any time.
+        // SAFETY: this takes no arguments and may be called at any time.
         unsafe { (self.table().threadsafe)() }
     }
 
-    /// Bytes that all connections of this engine have allocated; zero when its build does not count them.
+    /// Returns the bytes that all connections of this engine have allocated, or zero if its build does not
+    /// count them.
     pub fn memory_used(&self) -> i64 {
-        // SAFETY: takes nothing and may be called from any thread.
+        // SAFETY: this takes no arguments and may be called from any thread.
         unsafe { (self.table().memory_used)() }
     }
 
-    /// Whether both are the same code at the same address, and so share their state.
+    /// Returns whether both are the same code at the same address, and so share their state.
     pub fn is_same_code(&self, other: &Engine) -> bool {
         std::ptr::fn_addr_eq(self.table().step, other.table().step)
     }
 
-    /// Those of [`Engine::COSTLY_OPTIONS`] that `compile_options` has, in full.
+    /// Returns the options in `compile_options` that are among [`Engine::COSTLY_OPTIONS`], with their values.
     pub fn costly_options(compile_options: &[String]) -> Vec<&str> {
         let name = |option: &str| option.split('=').next().unwrap_or("").to_string();
         let is_off = |option: &str| option.ends_with("=0");
@@ -164,7 +171,8 @@ impl fmt::Debug for Engine {
     }
 }
 
-/// The absolute path of what `path` leads to. The loader would wait for a pipe, and search for a bare name.
+/// Returns the absolute path of the file that `path` leads to. The loader would wait for a pipe, and search
+/// for a bare name.
 fn regular_file(path: &Path) -> Result<PathBuf, EngineError> {
     let unreadable = |error| EngineError::Unreadable { path: path.into(), error };
     let file = fs::canonicalize(path).map_err(unreadable)?;
@@ -172,14 +180,14 @@ fn regular_file(path: &Path) -> Result<PathBuf, EngineError> {
     if metadata.is_file() { Ok(file) } else { Err(EngineError::NotAFile(path.into())) }
 }
 
-/// A C string, or nothing for a null pointer.
+/// Returns the text of a C string; empty for a null pointer.
 ///
 /// # Safety
-/// `pointer` is null, or a string that ends in NUL and stays unchanged during the call.
+/// `pointer` must be null, or point to a string that ends in NUL and stays unchanged during the call.
 unsafe fn text(pointer: *const c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }

@@ -1,10 +1,11 @@
-//! A compiled statement, and a walk over its rows.
+//! A compiled statement, and a cursor over its rows.
 //!
-//! Text and blobs are bound without a copy, as a C program that cares for speed does: SQLite keeps a pointer to
-//! the caller's bytes. That is sound because a statement can only be stepped while those bytes are borrowed:
-//! by [`Statement::run`], or through a [`Cursor`], and both bind *every* parameter first. After that the
-//! pointers may dangle, but SQLite looks at a bound value in a step alone, and no step comes before they have
-//! been replaced. Not even a leaked cursor changes that. So nothing has to be cleared in the hot path.
+//! Text and blobs are bound without a copy, as a C program that cares about speed does: SQLite keeps a
+//! pointer to the caller's bytes. This is sound because a statement can be stepped only while those bytes are
+//! borrowed: by [`Statement::run`], or through a [`Cursor`], and both bind *every* parameter first. After
+//! that the pointers may dangle, but SQLite reads a bound value only in a step, and no step happens before
+//! they have been replaced. Not even a leaked cursor changes that, so nothing has to be cleared in the hot
+//! path.
 
 use super::SqlError;
 use super::connection::Connection;
@@ -16,52 +17,52 @@ use std::ptr::NonNull;
 /// A value for a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'v> {
-    /// NULL.
+    /// A NULL.
     Null,
-    /// An integer.
+    /// A signed 64-bit integer.
     Integer(i64),
-    /// A floating-point number. SQLite stores NaN as NULL.
+    /// A floating-point number; SQLite stores NaN as NULL.
     Real(f64),
     /// Text, which may contain NUL.
     Text(&'v str),
-    /// Bytes.
+    /// A blob.
     Blob(&'v [u8]),
 }
 
 /// How SQLite stores a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// NULL.
+    /// The value is NULL.
     Null,
-    /// An integer.
+    /// The value is an integer.
     Integer,
-    /// A floating-point number.
+    /// The value is a floating-point number.
     Real,
-    /// Text.
+    /// The value is text.
     Text,
-    /// Bytes.
+    /// The value is a blob.
     Blob,
 }
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Step {
-    /// A row, which can be read now.
+    /// There is a row, which can be read now.
     Row,
-    /// The end.
+    /// The statement has ended.
     Done,
 }
 
-/// A compiled statement, finalized when it is dropped.
+/// A compiled statement, which is finalized when it is dropped.
 pub struct Statement<'c> {
     program: NonNull<ffi::sqlite3_stmt>,
-    /// Kept apart from `connection`, to be one load away in the hot path.
+    /// The table of the connection, held here so that it is only one load away in the hot path.
     table: &'c Table,
     connection: &'c Connection,
     parameters: usize,
     columns: usize,
-    /// Whether it has been stepped since the last reset.
+    /// Whether the statement has been stepped since the last reset.
     running: bool,
 }
 
@@ -82,20 +83,20 @@ impl<'c> Statement<'c> {
         }
     }
 
-    /// How many parameters it has.
+    /// Returns the number of parameters.
     pub fn parameter_count(&self) -> usize {
         self.parameters
     }
 
-    /// How many columns its rows have.
+    /// Returns the number of columns of a row.
     pub fn column_count(&self) -> usize {
         self.columns
     }
 
-    /// Binds `values`, one for each parameter, and runs the statement to its end; rows are dropped.
+    /// Binds `values`, one for each parameter, and runs the statement to its end, discarding its rows.
     ///
     /// # Errors
-    /// SQLite's, or when the values are not as many as the parameters.
+    /// Passes on errors of SQLite, and fails when the number of values is not that of the parameters.
     #[inline]
     pub fn run(&mut self, values: &[Value<'_>]) -> Result<(), SqlError> {
         self.bind(values)?;
@@ -111,10 +112,11 @@ impl<'c> Statement<'c> {
         outcome.and(reset)
     }
 
-    /// Binds `values`, one for each parameter, for a walk over the rows. They stay borrowed until its end:
+    /// Binds `values`, one for each parameter, and returns a cursor over the rows. The values stay borrowed
+    /// until it ends:
     ///
     /// ```compile_fail,E0505
-    /// # use repro::driver::engine::{Engine, OpenMode, Value};
+    /// # use repro::instrument::engine::{Engine, OpenMode, Value};
     /// # let connection = Engine::bundled().open(":memory:".as_ref(), OpenMode::Create).unwrap();
     /// let mut select = connection.prepare("SELECT ?1").unwrap();
     /// let name = String::from("x");
@@ -124,21 +126,21 @@ impl<'c> Statement<'c> {
     /// ```
     ///
     /// # Errors
-    /// SQLite's, or when the values are not as many as the parameters.
+    /// Passes on errors of SQLite, and fails when the number of values is not that of the parameters.
     #[inline]
     pub fn start<'s>(&'s mut self, values: &[Value<'s>]) -> Result<Cursor<'s, 'c>, SqlError> {
         self.bind(values)?;
         Ok(Cursor { statement: self, readable: 0 })
     }
 
-    // Where the kinds of the values can be seen, as in most calls, inlining leaves the bare C calls.
+    // In most calls the types of the values are known, and then inlining leaves only the C calls.
     #[inline(always)]
     fn bind(&mut self, values: &[Value<'_>]) -> Result<(), SqlError> {
         if self.running {
-            // Only after a leaked cursor.
+            // This happens only after a cursor was leaked.
             let _ = self.reset();
         }
-        // What the module's soundness rests on: no parameter keeps an older value.
+        // The soundness of this module depends on this check: no parameter keeps an older value.
         if values.len() != self.parameters {
             return Err(self.wrong_count(values.len()));
         }
@@ -154,8 +156,8 @@ impl<'c> Statement<'c> {
     #[inline(always)]
     fn bind_one(&mut self, index: c_int, value: &Value) -> c_int {
         let (table, program) = (self.table, self.program.as_ptr());
-        // SAFETY: the statement is alive. For text and blobs, as many bytes as are told can be read at the
-        // pointer until the last step; see the top of the module.
+        // SAFETY: the statement is alive. For text and blobs, `length` bytes can be read at the pointer until
+        // the last step; see the top of the module.
         unsafe {
             match *value {
                 Value::Null => (table.bind_null)(program, index),
@@ -175,7 +177,7 @@ impl<'c> Statement<'c> {
         }
     }
 
-    /// Private, because it must not be called before [`Statement::bind`].
+    /// Steps the statement. This is private because it must not be called before [`Statement::bind`].
     #[inline]
     fn step(&mut self) -> Result<Step, SqlError> {
         self.running = true;
@@ -206,8 +208,8 @@ impl<'c> Statement<'c> {
 
 impl Drop for Statement<'_> {
     fn drop(&mut self) {
-        // SAFETY: the statement is alive, its connection is still open, and values that are bound without a copy
-        // are not looked at.
+        // SAFETY: the statement is alive, its connection is still open, and values that were bound without a
+        // copy are not read.
         unsafe { (self.table.finalize)(self.program.as_ptr()) };
     }
 }
@@ -215,26 +217,26 @@ impl Drop for Statement<'_> {
 /// SQLITE_STATIC: SQLite neither copies nor frees the bytes.
 const STATIC: ffi::sqlite3_destructor_type = None;
 
-/// Where `bytes` start. An empty slice points to no memory at all, and a null pointer would mean NULL, so an
-/// empty string takes its place.
+/// Returns a pointer to the start of `bytes`. An empty slice points to no memory and a null pointer would
+/// mean NULL, so an empty string takes its place.
 #[inline]
 fn start_of(bytes: &[u8]) -> *const c_void {
     if bytes.is_empty() { c"".as_ptr().cast() } else { bytes.as_ptr().cast() }
 }
 
-/// A walk over the rows of a statement, which is reset at its end. To read a column that the current row does
-/// not have, or without a row, is a mistake of the program and panics, as with a slice.
+/// A cursor over the rows of a statement, which is reset when the cursor ends. Reading a column that the
+/// current row lacks, or reading without a row, is a bug in the caller and panics, as with a slice.
 pub struct Cursor<'s, 'c> {
     statement: &'s mut Statement<'c>,
-    /// How many columns can be read now.
+    /// The number of columns that can be read now.
     readable: usize,
 }
 
 impl Cursor<'_, '_> {
-    /// Goes to the next row.
+    /// Moves to the next row.
     ///
     /// # Errors
-    /// SQLite's.
+    /// Passes on errors of SQLite.
     #[inline]
     pub fn step(&mut self) -> Result<Step, SqlError> {
         self.readable = 0;
@@ -245,16 +247,17 @@ impl Cursor<'_, '_> {
         Ok(step)
     }
 
-    /// Ends the walk. Dropping does the same, without telling of an error.
+    /// Ends the cursor. Dropping it does the same, but does not report an error.
     ///
     /// # Errors
-    /// SQLite's, as when the end of a reading transaction fails; after a step that failed, its error again.
+    /// Passes on errors of SQLite, as when the end of a read transaction fails; after a step that failed,
+    /// returns its error again.
     #[inline]
     pub fn reset(self) -> Result<(), SqlError> {
         self.statement.reset()
     }
 
-    /// How the value is stored. Ask before it is read as something else.
+    /// Returns how the value is stored. This must be called before the value is read as another type.
     #[inline]
     pub fn kind(&self, column: usize) -> Kind {
         let index = self.index(column);
@@ -268,7 +271,7 @@ impl Cursor<'_, '_> {
         }
     }
 
-    /// The value as an integer; SQLite converts others, NULL to zero.
+    /// Returns the value as an integer; SQLite converts others, and NULL to zero.
     #[inline]
     pub fn integer(&self, column: usize) -> i64 {
         let index = self.index(column);
@@ -276,7 +279,7 @@ impl Cursor<'_, '_> {
         unsafe { (self.statement.table.column_int64)(self.program(), index) }
     }
 
-    /// The value as a floating-point number; SQLite converts others, NULL to zero.
+    /// Returns the value as a floating-point number; SQLite converts others, and NULL to zero.
     #[inline]
     pub fn real(&self, column: usize) -> f64 {
         let index = self.index(column);
@@ -284,30 +287,31 @@ impl Cursor<'_, '_> {
         unsafe { (self.statement.table.column_double)(self.program(), index) }
     }
 
-    /// The bytes of the value as text in UTF-8, unchecked: the cheapest way to read text. Numbers are converted;
-    /// NULL has none. Borrows the cursor, because reading a value in another form may move it.
+    /// Returns the bytes of the value as UTF-8 text without checking them, which is the cheapest way to read
+    /// text. Numbers are converted; NULL has no bytes. This borrows the cursor, because reading a value as
+    /// another type may move it.
     #[inline]
     pub fn text_bytes(&mut self, column: usize) -> &[u8] {
         let index = self.index(column);
-        // SAFETY: the statement is on a row that has this column. The length is asked for after the text, as
-        // SQLite wishes, and so many bytes stay where they are until the cursor is used again.
+        // SAFETY: the statement is on a row that has this column. The length is requested after the text, as
+        // SQLite requires, and that many bytes stay in place until the cursor is used again.
         unsafe {
             let start = (self.statement.table.column_text)(self.program(), index);
             slice(start, (self.statement.table.column_bytes)(self.program(), index))
         }
     }
 
-    /// The value as text; as [`Cursor::text_bytes`], but checked.
+    /// Returns the value as text, like [`Cursor::text_bytes`] but checked.
     ///
     /// # Errors
-    /// When it is not UTF-8.
+    /// Fails when the value is not UTF-8.
     #[inline]
     pub fn text(&mut self, column: usize) -> Result<&str, SqlError> {
         std::str::from_utf8(self.text_bytes(column))
             .map_err(|error| SqlError::new(ffi::SQLITE_MISMATCH, format!("column {column}: {error}")))
     }
 
-    /// The bytes of the value as it is stored. Numbers become text; NULL has none.
+    /// Returns the bytes of the value as it is stored. Numbers are converted to text; NULL has no bytes.
     #[inline]
     pub fn blob(&mut self, column: usize) -> &[u8] {
         let index = self.index(column);
@@ -339,14 +343,15 @@ impl Drop for Cursor<'_, '_> {
     }
 }
 
-/// The `length` bytes at `start`; none for a null pointer, which SQLite returns for NULL and for nothing.
+/// Returns the `length` bytes at `start`; none for a null pointer, which SQLite returns for NULL and for
+/// empty values.
 ///
 /// # Safety
-/// Unless `start` is null, `length` bytes can be read there for as long as the result lives.
+/// Unless `start` is null, `length` bytes must be readable there for as long as the result lives.
 #[inline]
 unsafe fn slice<'a>(start: *const u8, length: c_int) -> &'a [u8] {
     match usize::try_from(length) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         Ok(length) if !start.is_null() => unsafe { std::slice::from_raw_parts(start, length) },
         _ => &[],
     }

@@ -1,4 +1,4 @@
-//! The C functions that the suites need, as pointers: the bundled SQLite's, or those of a loaded library.
+//! Pointers to the C functions that studies need, either of the bundled SQLite or of a loaded library.
 
 use libloading::os::unix::Library;
 use libsqlite3_sys::{
@@ -10,21 +10,22 @@ use std::ffi::{c_char, c_double, c_int, c_uchar, c_void};
 /// Declares the table and both ways to fill it from one list, so that they can't disagree.
 macro_rules! table {
     ($($field:ident = $name:ident($($argument:ty),*) -> $result:ty;)*) => {
-        /// One pointer for each function. All of them are in SQLite 3.31, most are far older.
+        /// One pointer for each function. All functions exist since SQLite 3.31, most of them for far longer.
         pub(super) struct Table {
             $(pub(super) $field: unsafe extern "C" fn($($argument),*) -> $result,)*
         }
 
         impl Table {
-            /// The functions that are linked into this program. The compiler checks each signature.
+            /// Returns the functions that are linked into this program. The compiler checks each signature.
             pub(super) fn bundled() -> Table {
                 Table { $($field: ffi::$name,)* }
             }
 
-            /// The functions of `library`, or the name of the first one that it lacks.
+            /// Returns the functions of `library`, or the name of the first one that it lacks.
             pub(super) fn of(library: &Library) -> Result<Table, &'static str> {
                 $(
-                    // SAFETY: SQLite has published this signature for this name and never changes one.
+                    // SAFETY: SQLite has published this signature for this name and never changes a
+                    // signature.
                     let $field = unsafe { library.get(concat!(stringify!($name), "\0")) };
                 )*
                 Ok(Table { $($field: *$field.map_err(|_| stringify!($name))?,)* })

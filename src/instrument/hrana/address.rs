@@ -1,4 +1,4 @@
-//! Where a server is, and what lets us in.
+//! The address of a server, and the token that gives access to it.
 
 use anyhow::{Context, Result, bail};
 use std::fmt;
@@ -6,18 +6,18 @@ use std::net::SocketAddr;
 use std::path::Path;
 use tungstenite::http::Uri;
 
-/// A token; it can be sent, and not be shown.
+/// A token, which can be sent but not shown.
 #[derive(Clone)]
 pub struct Token(String);
 
-/// A JWT of a server is a few hundred bytes long.
+/// The largest size of a token file in bytes; the JWT of a server is a few hundred bytes long.
 const LARGEST_TOKEN: u64 = 64 * 1024;
 
 impl Token {
-    /// The token in a text, without the blanks around it.
+    /// Returns the token in a text, without the blanks around it.
     ///
     /// # Errors
-    /// A text that can't be one: empty, or with a character that no token has.
+    /// Fails when the text is empty or contains a character that no token has.
     pub fn new(text: &str) -> Result<Token> {
         let text = text.trim();
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -26,10 +26,10 @@ impl Token {
         Ok(Token(text.to_string()))
     }
 
-    /// The token in a file.
+    /// Reads the token in a file.
     ///
     /// # Errors
-    /// A file that can't be read, or that holds none.
+    /// Fails when the file can't be read, is too large, or holds no token.
     pub fn read(path: &Path) -> Result<Token> {
         let read = || -> Result<Token> {
             let length = std::fs::metadata(path)?.len();
@@ -41,7 +41,7 @@ impl Token {
         read().with_context(|| format!("{}: no token can be read from this file", path.display()))
     }
 
-    /// For the message that needs it.
+    /// Returns the token for the message that must contain it.
     pub(super) fn reveal(&self) -> &str {
         &self.0
     }
@@ -53,19 +53,20 @@ impl fmt::Debug for Token {
     }
 }
 
-/// A server.
+/// The address of a server, with the token for it.
 #[derive(Clone, Debug)]
 pub struct Address {
     uri: Uri,
-    /// Sent when a connection begins.
+    /// The token, which is sent when a connection begins; `None` if the server needs none.
     pub token: Option<Token>,
 }
 
 impl Address {
-    /// From `ws://HOST:PORT`, `wss://HOST` or `libsql://HOST`, which is the same as `wss`.
+    /// Parses `ws://HOST:PORT`, `wss://HOST` or `libsql://HOST`, which is the same as `wss`.
     ///
     /// # Errors
-    /// Another kind of address, or one that holds a token: it would show in lists of processes.
+    /// Fails for any other kind of address, and for one that contains a token, which would show in process
+    /// lists.
     pub fn parse(text: &str, token: Option<Token>) -> Result<Address> {
         let expected = "expected ws://HOST:PORT, or wss://HOST for a server with TLS";
         let secure = match text.strip_prefix("libsql://") {
@@ -85,20 +86,20 @@ impl Address {
         Ok(Address { uri, token })
     }
 
-    /// A server on this machine.
+    /// Returns the address of a server on this machine.
     pub fn local(socket: SocketAddr, token: Option<Token>) -> Address {
         let uri = Uri::builder().scheme("ws").authority(socket.to_string()).path_and_query("/").build();
         Address { uri: uri.expect("a socket address is an authority"), token }
     }
 
-    /// Host and port.
+    /// Returns the host and the port.
     pub(super) fn host_and_port(&self) -> (&str, u16) {
         let host = self.uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
         let default = if self.uri.scheme_str() == Some("wss") { 443 } else { 80 };
         (host, self.uri.port_u16().unwrap_or(default))
     }
 
-    /// The whole of it.
+    /// Returns the whole address.
     pub(super) fn uri(&self) -> &Uri {
         &self.uri
     }

@@ -1,14 +1,14 @@
-//! What a server says of itself. It may refuse what it likes: then it says nothing.
+//! Queries about the server itself. It may refuse any of them; the answer is then empty.
 
 use super::{Client, Failure, Stream};
 use crate::instrument::sql::{Statement, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The rows that answer a query, as text; none when the server refuses it.
+/// Returns the rows that answer a query, as text, or no rows if the server refuses it.
 ///
 /// # Errors
-/// Any class but [`Failure::Server`].
+/// Fails with any class except [`Failure::Server`].
 pub fn ask(
     client: &mut Client,
     stream: Stream,
@@ -21,10 +21,10 @@ pub fn ask(
     Ok(rows.iter().map(|row| row.iter().map(text).collect()).collect())
 }
 
-/// The pragmas of these names, as far as the server tells them.
+/// Returns the values of the pragmas with these names, as far as the server reports them.
 ///
 /// # Errors
-/// Any class but [`Failure::Server`].
+/// Fails with any class except [`Failure::Server`].
 pub fn settings(
     client: &mut Client,
     stream: Stream,

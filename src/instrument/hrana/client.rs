@@ -1,4 +1,4 @@
-//! One connection to a server.
+//! A connection to a server.
 
 use super::address::Address;
 use super::failure::Failure;
@@ -15,73 +15,75 @@ use tungstenite::handshake::HandshakeError;
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket};
 
-/// How long to wait, and for how much.
+/// How long to wait for what.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// For a connection, and for the answer to the first greeting.
+    /// How long to wait for a connection, and for the answer to the first greeting.
     pub connect: Duration,
-    /// For each reply. A write that waits for another one's transaction may take 5 s on sqld, twice.
+    /// How long to wait for each reply. On sqld, a write may wait for the transaction of another for 5 s,
+    /// twice.
     pub reply: Duration,
-    /// Set from outside when the user wants it to end.
+    /// Set from outside when the user wants the measurement to end.
     pub stop: Arc<AtomicBool>,
 }
 
 impl Limits {
-    /// The published client waits without end; this one 12 s, longer than any wait of a healthy server.
+    /// Returns the default limits. The published client waits forever; this one waits for 12 s, which is
+    /// longer than any wait of a healthy server.
     pub fn new(stop: &Arc<AtomicBool>) -> Limits {
         Limits { connect: Duration::from_secs(5), reply: Duration::from_secs(12), stop: Arc::clone(stop) }
     }
 }
 
-/// A server's reply holds at most 10 MB, and base64 and quotes add to them.
+/// The largest message in bytes: a server's reply has at most 10 MB, to which base64 and quotes add.
 const LARGEST_MESSAGE: usize = 32 << 20;
 
 /// A stream, which is a connection to SQLite inside the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream(i32);
 
-/// A statement's answer and what the server says of it.
+/// The answer to a statement, with the server's time for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// The answer.
+    /// The answer to the statement.
     pub answer: Answer,
-    /// The server's own time, in whole µs as it tells it, in ns.
+    /// The server's own time in ns; the server reports whole µs.
     pub server_ns: u64,
 }
 
-/// What has passed over a connection.
+/// The traffic over a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Times that we waited for the server.
+    /// How often the client waited for the server.
     pub round_trips: u64,
-    /// Bodies of messages.
+    /// The bytes of the message bodies that were sent.
     pub sent_bytes: u64,
-    /// Bodies of messages.
+    /// The bytes of the message bodies that were received.
     pub received_bytes: u64,
 }
 
-/// A connection.
+/// A connection to a server.
 pub struct Client {
     socket: WebSocket<MaybeTlsStream<Timed>>,
     protocol: Protocol,
     limits: Limits,
     last_request: i32,
     last_stream: i32,
-    /// Requests whose replies nobody waits for, but which will come.
+    /// Requests whose replies will arrive, but which nobody waits for.
     outstanding: Vec<i32>,
     traffic: Traffic,
 }
 
 impl Client {
-    /// Connects, and shows the token.
+    /// Connects, and sends the token.
     ///
     /// # Errors
-    /// Any class but [`Failure::Server`].
+    /// Fails with any class except [`Failure::Server`].
     pub fn connect(address: &Address, protocol: Protocol, limits: &Limits) -> Result<Client, Failure> {
         let refused = |error: std::io::Error| Failure::Refused(error.to_string());
         let stream =
             Timed::connect(address.host_and_port(), limits.connect, &limits.stop).map_err(refused)?;
-        // Already installed is as good.
+        // An error means that a provider is installed already, which is fine.
         let _ = ring::default_provider().install_default();
         let request = ClientRequestBuilder::new(address.uri().clone()).with_sub_protocol(protocol.name());
         let config =
@@ -120,10 +122,10 @@ impl Client {
         }
     }
 
-    /// Opens a stream and waits until it is there.
+    /// Opens a stream, and waits until it is open.
     ///
     /// # Errors
-    /// Any class.
+    /// Fails with any class.
     pub fn open_stream(&mut self) -> Result<Stream, Failure> {
         let stream = self.next_stream();
         self.call(Request::OpenStream { stream: stream.0 }).and_then(done)?;
@@ -133,17 +135,17 @@ impl Client {
     /// Runs a statement on a stream.
     ///
     /// # Errors
-    /// Any class.
+    /// Fails with any class.
     pub fn execute(&mut self, stream: Stream, statement: &Statement) -> Result<Reply, Failure> {
         let request = Request::Execute { stream: stream.0, statement: message::body(statement) };
         self.call(request).and_then(single)
     }
 
-    /// Runs a statement on a stream of its own, as @libsql/client does: opening, statement and closing leave together,
-    /// and only the statement's reply is waited for.
+    /// Runs a statement on a stream of its own, as @libsql/client does: the requests to open, run and close
+    /// are sent together, and only the reply to the statement is awaited.
     ///
     /// # Errors
-    /// Any class.
+    /// Fails with any class.
     pub fn execute_on_own_stream(&mut self, statement: &Statement) -> Result<Reply, Failure> {
         self.set_deadline(self.limits.reply);
         let stream = self.next_stream().0;
@@ -157,7 +159,8 @@ impl Client {
     /// Runs statements on a stream, all in one message.
     ///
     /// # Errors
-    /// Any class; [`Failure::Server`] is the first refusal of a statement, and the others have run.
+    /// Fails with any class; [`Failure::Server`] is the first refusal of a statement, and the other
+    /// statements have run.
     pub fn batch<'a>(
         &mut self,
         stream: Stream,
@@ -177,15 +180,16 @@ impl Client {
         }
     }
 
-    /// Asks a stream for the least that can be asked. Version 2 has no such question: sqld hangs up.
+    /// Sends a stream the smallest possible request. Version 2 has no such request: sqld closes the
+    /// connection.
     ///
     /// # Errors
-    /// Any class.
+    /// Fails with any class.
     pub fn ask_autocommit(&mut self, stream: Stream) -> Result<(), Failure> {
         self.call(Request::GetAutocommit { stream: stream.0 }).and_then(done)
     }
 
-    /// What has passed so far.
+    /// Returns the traffic so far.
     pub fn traffic(&self) -> Traffic {
         self.traffic
     }
@@ -208,8 +212,8 @@ impl Client {
         Ok(id)
     }
 
-    /// Waits for the reply to `id`; those that nobody waits for may come before it. When the `opening` of its stream
-    /// was refused, that is why it is refused too.
+    /// Waits for the reply to `id`; replies that nobody waits for may come before it. If the `opening` of its
+    /// stream was refused, that refusal is returned as the cause.
     fn wait(&mut self, id: i32, opening: Option<i32>) -> Result<Body, Failure> {
         self.flush(self.limits.reply)?;
         self.traffic.round_trips += 1;
@@ -271,11 +275,12 @@ impl Client {
     }
 }
 
-/// How long a goodbye may take.
+/// How long closing the connection may take.
 const GOODBYE: Duration = Duration::from_millis(100);
 
 impl Drop for Client {
-    /// Says goodbye, as far as that goes at once: a server takes a connection that just ends for an error.
+    /// Closes the connection if that is possible at once: a server treats a connection that simply ends as an
+    /// error.
     fn drop(&mut self) {
         self.set_deadline(GOODBYE);
         let _ = self.socket.close(None).and_then(|()| self.socket.flush());
@@ -311,7 +316,8 @@ mod tests {
     use std::thread;
     use tungstenite::handshake::server::{Request, Response};
 
-    /// Greets, and answers streams of their own, opening, statement and closing, in this order.
+    /// Answers the greeting, and then streams of their own, each with opening, statement and closing in this
+    /// order.
     #[allow(clippy::result_large_err)] // the signature is tungstenite's
     fn serve(listener: &TcpListener) -> tungstenite::Result<()> {
         let answer = |_: &Request, mut response: Response| {

@@ -1,4 +1,4 @@
-//! What can go wrong between client and server, by class.
+//! Classes of failures between client and server.
 
 use super::message;
 use super::transport;
@@ -7,61 +7,61 @@ use std::time::Duration;
 use tungstenite::Error;
 use tungstenite::error::ProtocolError;
 
-/// Why a call failed. After any but [`Failure::Server`] the connection is of no more use.
+/// Why a call failed. After any class but [`Failure::Server`] the connection can't be used any longer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// There is no connection.
+    /// No connection can be made.
     #[error("can't connect: {0}")]
     Refused(String),
-    /// The server answers, but with HTTP.
+    /// The server answers with HTTP instead of a WebSocket.
     #[error("no WebSocket: the server answers with HTTP status {0}")]
     Http(u16),
     /// The token is missing, wrong or expired.
     #[error("the server refuses the token: {message} ({code})")]
     Auth {
-        /// Of the server.
+        /// The code that the server gave.
         code: String,
-        /// Of the server.
+        /// The message that the server gave.
         message: String,
     },
-    /// What the server sends is not Hrana.
+    /// What the server sent is not Hrana.
     #[error("protocol violated: {0}")]
     Protocol(String),
     /// The server refuses the statement.
     #[error("{message} ({code})")]
     Server {
-        /// Such as `SQLITE_BUSY`.
+        /// The error code, such as `SQLITE_BUSY`.
         code: String,
-        /// Of the server.
+        /// The message that the server gave.
         message: String,
     },
-    /// The connection is gone.
+    /// The connection was lost.
     #[error("connection lost: {0}")]
     Dropped(String),
     /// No reply came in time.
     #[error("no reply within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// The user wants it to end.
+    /// The user wants the measurement to end.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl Failure {
-    /// Another connection writes; to try again is the answer.
+    /// Returns whether another connection is writing, so that the call should be retried.
     pub fn is_busy(&self) -> bool {
         matches!(self, Failure::Server { code, .. } if code == "SQLITE_BUSY")
     }
 
-    /// Whether the connection is still good.
+    /// Returns whether the connection can still be used.
     pub fn leaves_connection(&self) -> bool {
         matches!(self, Failure::Server { .. })
     }
 
-    /// From what the handshake says: what is wrong with TLS then keeps us from a connection.
+    /// Converts an error of the handshake, where a problem with TLS prevents the connection.
     pub(super) fn of_handshake(error: Error, waited: Duration) -> Failure {
         match error {
             Error::Tls(error) => Failure::Refused(format!("TLS: {error}")),
-            // `NotFound`: this machine trusts no authority.
+            // `NotFound` means that this machine trusts no certificate authority.
             Error::Io(error)
                 if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::NotFound) =>
             {
@@ -74,7 +74,7 @@ impl Failure {
         }
     }
 
-    /// From what the WebSocket says; `waited` is the deadline of the call.
+    /// Converts an error of the WebSocket; `waited` is the deadline of the call.
     pub fn of_socket(error: Error, waited: Duration) -> Failure {
         match error {
             Error::ConnectionClosed | Error::AlreadyClosed => {

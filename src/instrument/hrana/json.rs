@@ -1,4 +1,4 @@
-//! The envelope in JSON: versions 2 and 3.
+//! The envelope of messages in JSON, for versions 2 and 3.
 
 use super::message::{Body, ClientMessage, Error, Executed, Request, ServerMessage};
 use libsql_hrana::proto;
@@ -22,7 +22,7 @@ enum Asked<'a> {
     GetAutocommit { stream_id: i32 },
 }
 
-/// Writes a message.
+/// Encodes a message.
 pub fn encode(message: &ClientMessage) -> String {
     let outgoing = match message {
         ClientMessage::Hello { jwt } => Outgoing::Hello { jwt: *jwt },
@@ -42,7 +42,8 @@ pub fn encode(message: &ClientMessage) -> String {
     serde_json::to_string(&outgoing).expect("no map with other keys than strings is in it")
 }
 
-/// A result is read only when it is known what it is: a tagged enumeration would copy everything first.
+/// An incoming message. Its result is parsed only when its type is known, because a tagged enum would copy
+/// everything first.
 #[derive(Deserialize)]
 struct Incoming<'a> {
     #[serde(rename = "type")]
@@ -53,7 +54,7 @@ struct Incoming<'a> {
     error: Option<Refusal>,
 }
 
-/// The library's own must have a code; the protocol has refusals without.
+/// A refusal. The type in libsql-hrana requires a code, but the protocol also has refusals without one.
 #[derive(Deserialize)]
 struct Refusal {
     message: String,
@@ -80,10 +81,10 @@ struct BatchResult {
     step_errors: Vec<Option<Refusal>>,
 }
 
-/// Reads a message.
+/// Decodes a message.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Says what is wrong with the message.
 pub fn decode(text: &str) -> Result<ServerMessage, String> {
     let fault = |error: serde_json::Error| format!("not a message: {error}");
     let incoming: Incoming = serde_json::from_str(text).map_err(fault)?;

@@ -1,4 +1,5 @@
-//! The messages of both sides, whatever their encoding. The bodies are those of libsql-hrana; it has no envelope.
+//! The messages of both sides, whatever their encoding. The bodies are those of libsql-hrana, which has no
+//! envelope.
 
 use super::failure::Failure;
 use super::{json, protobuf};
@@ -7,23 +8,23 @@ use crate::instrument::sql::{Answer, Statement, Value};
 use libsql_hrana::proto;
 use tungstenite::Message;
 
-/// What a client sends.
+/// A message from a client.
 pub enum ClientMessage<'a> {
-    /// First of all, with the token.
+    /// The greeting, which is the first message and carries the token.
     Hello {
-        /// The token.
+        /// The token; `None` if the server needs none.
         jwt: Option<&'a str>,
     },
-    /// Something to do.
+    /// A request to do something.
     Request {
-        /// Repeated in the reply.
+        /// The number of the request, which the reply repeats.
         id: i32,
-        /// What.
+        /// What is to be done.
         request: Request,
     },
 }
 
-/// What can be asked of a server.
+/// What a server can be asked to do.
 #[allow(missing_docs)]
 pub enum Request {
     OpenStream { stream: i32 },
@@ -33,52 +34,52 @@ pub enum Request {
     GetAutocommit { stream: i32 },
 }
 
-/// What a server sends.
+/// A message from a server.
 #[derive(Debug, PartialEq)]
 pub enum ServerMessage {
-    /// The token is right.
+    /// The token was accepted.
     HelloOk,
-    /// It is not.
+    /// The token was refused.
     HelloError(Error),
-    /// A request is done, or refused.
+    /// A request was carried out or refused.
     Reply {
-        /// Of the request.
+        /// The number of the request.
         id: i32,
-        /// What came of it.
+        /// The result of the request.
         outcome: Result<Body, Error>,
     },
 }
 
-/// Refusal of a server.
+/// A refusal by a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Such as `SQLITE_BUSY`.
+    /// The error code, such as `SQLITE_BUSY`.
     pub code: String,
-    /// In words.
+    /// The message in words.
     pub message: String,
 }
 
-/// What a reply holds.
+/// The content of a reply.
 #[derive(Debug, PartialEq)]
 pub enum Body {
-    /// No more than that it was done.
+    /// The request was done, and has no other result.
     Done,
-    /// Of a statement.
+    /// The result of a statement.
     Statement(Executed),
-    /// Of a batch: each statement's own, or the first refusal.
+    /// The results of the statements of a batch, or the first refusal.
     Batch(Result<Vec<Executed>, Error>),
 }
 
-/// What a statement did.
+/// The result of a statement that was executed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Executed {
-    /// Its answer.
+    /// The answer to the statement.
     pub answer: Answer,
-    /// The server's own time.
+    /// The server's own time, in ms.
     pub server_ms: f64,
 }
 
-/// Writes a message in the encoding of the protocol.
+/// Encodes a message for the protocol.
 pub fn encode(message: &ClientMessage, protocol: Protocol) -> Message {
     match protocol {
         Protocol::Hrana3Protobuf => Message::Binary(protobuf::encode(message).into()),
@@ -86,10 +87,10 @@ pub fn encode(message: &ClientMessage, protocol: Protocol) -> Message {
     }
 }
 
-/// Reads a message in the encoding of the protocol.
+/// Decodes a message of the protocol.
 ///
 /// # Errors
-/// [`Failure::Protocol`] of what is none.
+/// Returns [`Failure::Protocol`] for anything that is not such a message.
 pub fn decode(message: &Message, protocol: Protocol) -> Result<ServerMessage, Failure> {
     let decoded = match (protocol, message) {
         (Protocol::Hrana3Protobuf, Message::Binary(bytes)) => protobuf::decode(bytes),
@@ -100,15 +101,16 @@ pub fn decode(message: &Message, protocol: Protocol) -> Result<ServerMessage, Fa
     decoded.map_err(|fault| Failure::Protocol(line(&fault)))
 }
 
-/// Characters of a server's words that are kept.
+/// The largest number of characters of a server's message that are kept.
 const LONGEST_LINE: usize = 1000;
 
-/// Words of a server, which are shown and recorded: one line, not endless, with nothing that steers a terminal.
+/// Returns a server's message in a form that can be shown and recorded: one line of limited length, without
+/// control characters.
 pub fn line(words: &str) -> String {
     words.chars().take(LONGEST_LINE).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A statement as a body.
+/// Returns the body of a request for a statement.
 pub fn body(statement: &Statement) -> proto::Stmt {
     let value = |value: &Value| match value {
         Value::Null => proto::Value::Null,
@@ -122,8 +124,8 @@ pub fn body(statement: &Statement) -> proto::Stmt {
     body
 }
 
-/// Statements as the body of a batch. They carry no conditions, for the type of the library can't write them: who
-/// sends a batch looks at each result.
+/// Returns the body of a request for a batch. Its steps have no conditions, because the library's type can't
+/// express them, so the sender of a batch must check each result.
 pub fn batch<'a>(statements: impl Iterator<Item = &'a Statement>) -> proto::Batch {
     let steps = statements.map(|statement| proto::BatchStep { condition: None, stmt: body(statement) });
     proto::Batch { steps: steps.collect(), replication_index: None }

@@ -1,7 +1,7 @@
-//! A blocking client of the Hrana protocol, over a WebSocket.
+//! A blocking client for the Hrana protocol over a WebSocket.
 //!
-//! It sends one statement (or batch) at a time and waits for its reply, so that what is timed is a round trip. Every
-//! wait has a deadline, every message a limit, and every failure a class.
+//! It sends one statement (or batch) at a time and waits for its reply, so that a round trip is timed. Every
+//! wait has a deadline, every message a size limit, and every failure a class.
 
 mod address;
 mod ask;

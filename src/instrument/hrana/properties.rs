@@ -1,4 +1,4 @@
-//! What must hold of both encodings, whatever is sent and whatever comes.
+//! Property tests of both encodings, with any messages in either direction.
 
 use super::message::{self, Body, ClientMessage, Error, Executed, Request, ServerMessage};
 use super::{json, protobuf};
@@ -45,7 +45,7 @@ fn values(values: &[Value]) -> Vec<proto::Value> {
     message::body(&Statement::new("", values.to_vec())).args
 }
 
-/// What was executed, as a server writes it.
+/// Returns the result of a statement as a server encodes it.
 fn result(executed: &Executed) -> proto::StmtResult {
     let rows = executed.answer.rows.iter().map(|row| proto::Row { values: values(row) });
     proto::StmtResult {
@@ -60,7 +60,7 @@ fn result(executed: &Executed) -> proto::StmtResult {
     }
 }
 
-/// The statement that a server has read.
+/// Returns the statement that a server has decoded.
 fn statement_of(read: proto::Stmt) -> Statement {
     assert!(read.want_rows == Some(true) && read.named_args.is_empty() && read.sql_id.is_none());
     let row = proto::StmtResult { rows: vec![proto::Row { values: read.args }], ..Default::default() };
@@ -68,7 +68,8 @@ fn statement_of(read: proto::Stmt) -> Statement {
     Statement::new(read.sql.unwrap(), arguments)
 }
 
-/// What a server reads in JSON: number of the request, its type, stream, and statements.
+/// Returns what a server decodes from JSON: the number of the request, its type, its stream, and its
+/// statements.
 fn read_json(text: &str) -> (i64, String, i64, Vec<proto::Stmt>) {
     let message: serde_json::Value = serde_json::from_str(text).unwrap();
     assert_eq!(message["type"], "request");
@@ -80,7 +81,7 @@ fn read_json(text: &str) -> (i64, String, i64, Vec<proto::Stmt>) {
     (message["request_id"].as_i64().unwrap(), kind, request["stream_id"].as_i64().unwrap(), statements)
 }
 
-/// A request of each kind, its type, and the statements in it.
+/// Returns a request of each kind, with its type and the statements in it.
 fn requests(stream: i32, statements: &[Statement]) -> Vec<(Request, &'static str, &[Statement])> {
     let batch = message::batch(statements.iter());
     let mut requests = vec![
@@ -146,7 +147,7 @@ fn an_answer_comes_as_the_server_gave_it() {
 
         let all = || reply(id, Body::Batch(Ok(executed.clone())));
         prop_assert_eq!(json::decode(&batch_in_json(id, &results)), all());
-        // A map has no order.
+        // The results form a map, whose order is arbitrary.
         let mut numbered: Vec<_> = (0..).zip(results).collect();
         numbered.reverse();
         prop_assert_eq!(protobuf::decode(&protobuf::server::batch(id, numbered)), all());
@@ -175,7 +176,7 @@ fn a_refusal_is_one_line() {
     }
 }
 
-/// Both decoders, which may refuse and must not panic.
+/// Runs both decoders, which may refuse the bytes but must not panic.
 fn decode(bytes: &[u8]) {
     let _ = message::decode(&Message::binary(bytes.to_vec()), Protocol::Hrana3Protobuf);
     let text = String::from_utf8_lossy(bytes).into_owned();

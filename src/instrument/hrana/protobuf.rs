@@ -1,4 +1,5 @@
-//! The envelope in Protocol Buffers: version 3. Tags are those of the protocol's specification.
+//! The envelope of messages in Protocol Buffers, for version 3. The tags are those of the protocol's
+//! specification.
 
 use super::message::{Body, ClientMessage, Error, Executed, Request, ServerMessage};
 use libsql_hrana::proto;
@@ -129,7 +130,8 @@ struct Batches {
     result: Option<BatchResult>,
 }
 
-/// The library's own can be written and not read. On the wire, a map is a list of pairs.
+/// The result of a batch. The type in libsql-hrana can only be encoded; on the wire, a map is a list of
+/// pairs.
 #[derive(Message)]
 struct BatchResult {
     #[prost(message, repeated, tag = "1")]
@@ -162,7 +164,7 @@ struct ResponseError {
     error: Option<proto::Error>,
 }
 
-/// Writes a message.
+/// Encodes a message.
 pub fn encode(message: &ClientMessage) -> Vec<u8> {
     let sent = match message {
         ClientMessage::Hello { jwt } => Sent::Hello(Hello { jwt: jwt.map(str::to_string) }),
@@ -184,10 +186,10 @@ pub fn encode(message: &ClientMessage) -> Vec<u8> {
     Outgoing { message: Some(sent) }.encode_to_vec()
 }
 
-/// Reads a message.
+/// Decodes a message.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Says what is wrong with the message.
 pub fn decode(bytes: &[u8]) -> Result<ServerMessage, String> {
     let incoming = Incoming::decode(bytes).map_err(|error| format!("not a message: {error}"))?;
     let error =
@@ -227,12 +229,12 @@ fn body(response: Response) -> Result<Body, String> {
     }
 }
 
-/// The other side, for tests.
+/// The side of the server, for tests.
 #[cfg(test)]
 pub mod server {
     use super::*;
 
-    /// What it reads: number of the request, stream, and statements.
+    /// Decodes a request: its number, its stream, and its statements.
     pub fn read(bytes: &[u8]) -> (i32, i32, Vec<proto::Stmt>) {
         let Some(Sent::Request(asked)) = Outgoing::decode(bytes).unwrap().message else {
             panic!("a greeting")
@@ -250,12 +252,12 @@ pub mod server {
         (asked.request_id, stream, statements)
     }
 
-    /// The reply to a statement.
+    /// Encodes the reply to a statement.
     pub fn executed(id: i32, result: proto::StmtResult) -> Vec<u8> {
         write(id, Response::Execute(Executes { result: Some(result) }))
     }
 
-    /// The reply to a batch: results of the statements with these numbers.
+    /// Encodes the reply to a batch with the results of the statements that have these numbers.
     pub fn batch(id: i32, results: Vec<(u32, proto::StmtResult)>) -> Vec<u8> {
         let step = |(step, result)| StepResult { step, result: Some(result) };
         let step_results = results.into_iter().map(step).collect();
@@ -263,7 +265,7 @@ pub mod server {
         write(id, Response::Batch(Batches { result }))
     }
 
-    /// A refusal.
+    /// Encodes a refusal.
     pub fn refused(id: i32, error: proto::Error) -> Vec<u8> {
         let refusal = ResponseError { request_id: id, error: Some(error) };
         Incoming { message: Some(Received::ResponseError(refusal)) }.encode_to_vec()

@@ -1,4 +1,4 @@
-//! Versions of the protocol.
+//! Versions of the Hrana protocol.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Name of the WebSocket subprotocol.
+    /// Returns the name of the WebSocket subprotocol.
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Hrana2 => "hrana2",

@@ -1,40 +1,41 @@
-//! Again, after a while, when the server is busy.
+//! Retries after a pause when the server is busy.
 
 use super::failure::Failure;
 use std::time::Duration;
 
-/// How often, and how long between.
+/// How often to try, and how long to pause in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// Before the second attempt; doubled before each further one …
+    /// The pause before the second attempt; it doubles before each further attempt.
     pub first: Duration,
-    /// … up to this.
+    /// The longest pause.
     pub longest: Duration,
-    /// Attempts in all.
+    /// The largest number of attempts, including the first.
     pub attempts: u32,
 }
 
 impl Default for Backoff {
-    /// 2, 4, 8, 16, 32, 64, 100, 100 … ms: about 10 s of pauses before it is given up, and as long again in a server
-    /// that itself waits 100 ms before it says that it is busy.
+    /// Pauses for 2, 4, 8, 16, 32, 64, 100, 100 … ms: about 10 s in all before giving up, and again as long
+    /// on a server that waits 100 ms itself before it reports that it is busy.
     fn default() -> Self {
         Backoff { first: Duration::from_millis(2), longest: Duration::from_millis(100), attempts: 100 }
     }
 }
 
-/// What came of a call that may have been repeated.
+/// The result of a call that may have been repeated.
 #[derive(Debug)]
 pub struct Retried<T> {
-    /// Of the last attempt.
+    /// The result of the last attempt.
     pub outcome: Result<T, Failure>,
     /// How often the server was busy.
     pub busy: u32,
-    /// When the first attempt had ended, from its start.
+    /// How long the first attempt took.
     pub first: Duration,
 }
 
 impl Backoff {
-    /// Calls until it is anything but BUSY. `on_busy` sleeps, or says that it is enough.
+    /// Repeats the call until the result is anything but BUSY. `on_busy` sleeps, and returns whether to go
+    /// on.
     pub fn run<T>(
         &self,
         mut call: impl FnMut() -> Result<T, Failure>,

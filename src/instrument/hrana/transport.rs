@@ -1,4 +1,4 @@
-//! A TCP stream whose every read and write ends by a deadline, however slowly the other side trickles.
+//! A TCP stream on which every read and write ends by a deadline, however slowly data trickles in.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::stream::NoDelay;
 
-/// How often a wait looks at the clock and at the wish to end.
+/// How often a wait checks the clock and the stop flag.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Of a WebSocket. Its buffer is cleared before every read, so that a large one costs more than it saves.
+/// Returns the configuration of a WebSocket. Its buffer is cleared before every read, so a large one would
+/// cost more than it saves.
 pub fn config() -> WebSocketConfig {
     WebSocketConfig::default().read_buffer_size(16 * 1024)
 }
@@ -29,16 +30,17 @@ pub struct Timed {
 #[error("interrupted")]
 struct Interruption;
 
-/// Whether the wait ended because the user wished it.
+/// Returns whether the wait ended because the user wanted it to.
 pub fn is_interruption(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Interruption>())
 }
 
 impl Timed {
-    /// Connects to the first of the host's addresses that answers. A silent one leaves time for the next.
+    /// Connects to the first of the host's addresses that answers. One that does not answer leaves time for
+    /// the next.
     ///
     /// # Errors
-    /// The last address's, or that the name has none.
+    /// Passes on the error of the last address, or fails when the name has none.
     pub fn connect(host: (&str, u16), within: Duration, stop: &Arc<AtomicBool>) -> io::Result<Timed> {
         let mut last = io::Error::other("the host name has no address");
         let addresses: Vec<SocketAddr> = host.to_socket_addrs()?.collect();
@@ -61,7 +63,7 @@ impl Timed {
         Ok(Timed { stream, begun, deadline: begun + within, stop: Arc::clone(stop) })
     }
 
-    /// Sets when the next calls must be done.
+    /// Sets the deadline of the next calls.
     pub fn set_deadline(&mut self, deadline: Instant) {
         self.begun = Instant::now();
         self.deadline = deadline;
@@ -73,7 +75,8 @@ impl Timed {
             if now >= self.deadline {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            // Also when something comes all the time. What is answered at once is not cut off.
+            // This also ends a wait during which data keeps arriving. A call that is answered at once is not
+            // cut off.
             if now >= self.begun + TICK && self.stop.load(Ordering::Relaxed) {
                 return Err(io::Error::other(Interruption));
             }

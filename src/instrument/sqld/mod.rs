@@ -1,4 +1,5 @@
-//! A real sqld of our own: on a port of loopback that the system chooses, in a private folder, with a key of its own.
+//! A real sqld that this program starts: on a loopback port chosen by the system, in a private folder, with a
+//! key of its own.
 
 pub mod program;
 pub mod token;
@@ -27,19 +28,19 @@ use token::{Access, Keys};
 /// What to start, and where.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Config {
-    /// The program.
+    /// The program of the server.
     pub program: Program,
     /// Further arguments.
     pub arguments: Vec<String>,
-    /// In which a private folder is made.
+    /// The folder in which a private folder is made.
     pub folder: PathBuf,
-    /// Whether that folder stays.
+    /// Whether the private folder is kept.
     pub keep: bool,
-    /// The `repro` executable, whose `launch` command ties the server's life to ours.
+    /// The `repro` executable, whose `launch` command ties the server's life to that of this process.
     pub launcher: PathBuf,
 }
 
-/// A server under way. It is ended by force, and its folder removed, when the value is dropped.
+/// A running server. It is killed, and its folder removed, when the value is dropped.
 pub struct Server {
     config: Config,
     stop: Arc<AtomicBool>,
@@ -49,26 +50,26 @@ pub struct Server {
     scratch: Scratch,
 }
 
-/// A healthy sqld is there after 30 ms.
+/// How long a server may take to start; a healthy sqld takes 30 ms.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long it may take to end after it was asked to.
+/// How long a server may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// A year: no measurement takes longer.
+/// The lifetime of a token in seconds: a year, which is longer than any measurement.
 const TOKEN_SECONDS: i64 = 365 * 24 * 3600;
 
 impl Server {
-    /// Starts one on an empty database and waits until it is healthy.
+    /// Starts a server on an empty database, and waits until it is healthy.
     ///
     /// # Errors
-    /// What keeps it from starting, with the end of what it said.
+    /// Says what kept the server from starting, with the end of its log.
     pub fn start(config: &Config) -> Result<Server> {
         Server::start_unless(&Arc::default(), config)
     }
 
-    /// Starts one, unless the flag is raised before it is healthy: from outside, when the user wants it to end.
+    /// Starts a server as [`Server::start`] does, unless `stop` is raised from outside before it is healthy.
     ///
     /// # Errors
-    /// As those of a start.
+    /// Fails as [`Server::start`] does.
     pub fn start_unless(stop: &Arc<AtomicBool>, config: &Config) -> Result<Server> {
         let scratch = Scratch::new(&config.folder, "sqld", &["key", "sqld.log", "data"], config.keep)?;
         let keys = Keys::generate();
@@ -78,18 +79,18 @@ impl Server {
         Ok(Server { config: config.clone(), stop: Arc::clone(stop), child, socket, keys, scratch })
     }
 
-    /// Ends it, by force when it does not end within two seconds or the user does not want to wait, and starts it again
-    /// on the same database.
+    /// Ends the server and starts it again on the same database. It is killed if it does not end within two
+    /// seconds or if the user does not want to wait.
     ///
     /// # Errors
-    /// As those of a start.
+    /// Fails as [`Server::start`] does.
     pub fn restart(&mut self) -> Result<()> {
         self.end();
         (self.child, self.socket) = launch(&self.config, &self.scratch, &self.stop)?;
         Ok(())
     }
 
-    /// Asks it to end, and waits.
+    /// Asks the server to end, and waits for it.
     pub fn stop(mut self) -> ExitStatus {
         self.end()
     }
@@ -107,76 +108,77 @@ impl Server {
         self.child.wait().unwrap_or_default()
     }
 
-    /// Ends it by force.
+    /// Kills the server.
     pub fn kill(&mut self) {
         self.signal(Signal::SIGKILL);
         let _ = self.child.wait();
     }
 
-    /// When it has ended and been waited for, its number may be somebody else's.
+    /// Sends a signal only if the server still runs: after it has been waited for, its process id may belong
+    /// to another process.
     fn signal(&mut self, signal: Signal) {
         if matches!(self.child.try_wait(), Ok(None)) {
             let _ = killpg(Pid::from_raw(self.child.id() as i32), signal);
         }
     }
 
-    /// Its address, with a token for everything.
+    /// Returns the address of the server with a token for full access.
     pub fn address(&self) -> Address {
         self.address_with(Some(self.keys.mint(Access::Full, TOKEN_SECONDS)))
     }
 
-    /// Its address, with this token or none.
+    /// Returns the address of the server with this token, or without one.
     pub fn address_with(&self, token: Option<Token>) -> Address {
         Address::local(self.socket, token)
     }
 
-    /// What mints its tokens.
+    /// Returns the keys that its tokens are minted with.
     pub fn keys(&self) -> &Keys {
         &self.keys
     }
 
-    /// Number of the process.
+    /// Returns the process id.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// What the process uses; `None` when it has ended.
+    /// Returns the usage of the process, or `None` when it has ended.
     pub fn usage(&self) -> Option<Usage> {
         Usage::of(self.process())
     }
 
-    /// What it calls itself: version, commit and date of the build.
+    /// Returns the version, the commit and the date of the build, as the server reports them.
     ///
     /// # Errors
-    /// A server that does not answer.
+    /// Fails when the server does not answer.
     pub fn build(&self) -> io::Result<String> {
         http_get(self.socket, "/version").map(|(_, body)| body.trim().to_string())
     }
 
-    /// Whether it says that it is healthy.
+    /// Returns whether the server reports that it is healthy.
     pub fn is_healthy(&self) -> bool {
         http_get(self.socket, "/health").is_ok_and(|(status, _)| status == 200)
     }
 
-    /// Its database, write-ahead log and log of replication.
+    /// Returns the sizes of the server's database, write-ahead log and replication log.
     pub fn files(&self) -> Files {
         let folder = self.scratch.path().join("data/dbs/default");
         let size = |name: &str| fs::metadata(folder.join(name)).ok().map(|facts| facts.len());
         Files { database_bytes: size("data"), wal_bytes: size("data-wal"), log_bytes: size("wallog") }
     }
 
-    /// The private folder.
+    /// Returns the path of the private folder.
     pub fn folder(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// The file with everything that it said.
+    /// Returns the path of the server's log.
     pub fn log(&self) -> PathBuf {
         log_file(&self.scratch)
     }
 }
 
-/// Sizes, bytes; `None` where there is no such file.
+/// The sizes of a server's files, in bytes; `None` for a file that does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Files {
@@ -191,7 +193,7 @@ impl Drop for Server {
     }
 }
 
-/// The last 64 KiB of a log.
+/// Returns the last 64 KiB of a log.
 pub fn tail(log: &Path) -> String {
     let read = || -> io::Result<String> {
         let mut file = File::open(log)?;
@@ -240,7 +242,7 @@ fn spawn(config: &Config, scratch: &Scratch) -> io::Result<Child> {
     command.arg("--auth-jwt-key-file").arg(key_file(scratch));
     command.arg("--db-path").arg(scratch.path().join("data"));
     command.args(&config.arguments);
-    // The user's environment must not turn it into another server, nor a word of it into a stack of calls.
+    // The user's environment must neither reconfigure the server nor add backtraces to its messages.
     for (name, _) in std::env::vars_os() {
         if ["SQLD_", "LIBSQL_", "RUST_"].iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
             command.env_remove(name);
@@ -250,7 +252,8 @@ fn spawn(config: &Config, scratch: &Scratch) -> io::Result<Child> {
     command.stdout(log.try_clone()?).stderr(log).spawn()
 }
 
-/// The port appears in /proc as soon as it is bound; then the server must answer.
+/// Waits until the server's port appears in /proc, which it does once it is bound, and until the server
+/// answers.
 fn wait_until_healthy(child: &mut Child, stop: &AtomicBool) -> Result<SocketAddr> {
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
@@ -271,7 +274,7 @@ fn wait_until_healthy(child: &mut Child, stop: &AtomicBool) -> Result<SocketAddr
     bail!("not healthy within {} s", PATIENCE.as_secs())
 }
 
-/// Status and body of the answer to a GET; the body is read up to 64 KiB.
+/// Returns the status and the body of the answer to a GET; at most 64 KiB of the answer are read.
 fn http_get(socket: SocketAddr, path: &str) -> io::Result<(u16, String)> {
     let mut stream = TcpStream::connect_timeout(&socket, Duration::from_secs(2))?;
     stream.set_read_timeout(Some(Duration::from_secs(2)))?;

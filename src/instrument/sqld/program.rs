@@ -1,4 +1,5 @@
-//! Which sqld to run: a named one, the machine's, or the pinned one, fetched when it is missing.
+//! Finds the sqld to run: one that the user named, one on the machine, or the pinned one, which is fetched if
+//! it is missing.
 
 use crate::instrument::scratch::Scratch;
 use anyhow::{Context, Result, bail};
@@ -8,29 +9,30 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The script that brings the pinned server, and its pin; they travel inside this program.
+/// The script that fetches the pinned server, and its pin; both are inside this program.
 const FETCH: &str = include_str!("../../../vendor/fetch");
 const LOCK: &str = include_str!("../../../vendor/sqld.lock");
-/// Beside the sources this program was built from.
+/// The pinned server beside the sources that this program was built from.
 const VENDOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/vendor/sqld/sqld");
 
 /// A server program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Its file.
+    /// The path of the program.
     pub path: PathBuf,
-    /// What named it: `--sqld`, `SQLD`, `PATH`, `vendor` or `cache`.
+    /// How the program was found: `--sqld`, `SQLD`, `PATH`, `vendor` or `cache`.
     pub origin: String,
-    /// Of the file.
+    /// The SHA-256 of the file, in hexadecimal.
     pub sha256: String,
-    /// Whether it is the pinned one.
+    /// Whether it is the pinned program.
     pub pinned: bool,
 }
 
-/// Finds it by `--sqld`, then `SQLD`, then `PATH`, then in vendor/ and in `cache`, into which it is fetched at last.
+/// Finds sqld by `--sqld`, then `SQLD`, then `PATH`, then in vendor/ and in `cache`, where it is fetched if
+/// all else fails.
 ///
 /// # Errors
-/// A named file that is no program; what kept it from being fetched.
+/// Fails when a named file is not a program, or says what kept sqld from being fetched.
 pub fn find(named: Option<&Path>, cache: &Path) -> Result<Program> {
     if let Some(program) = locate(named, cache)? {
         return Ok(program);
@@ -39,10 +41,10 @@ pub fn find(named: Option<&Path>, cache: &Path) -> Result<Program> {
     locate(named, cache)?.context("sqld was fetched but is gone again; name one with --sqld")
 }
 
-/// Where it lies; `None` where it would have to be fetched.
+/// Finds sqld without fetching it; returns `None` if it would have to be fetched.
 ///
 /// # Errors
-/// A named file that is no program; a fetched one that was changed.
+/// Fails when a named file is not a program, or when a fetched one was changed.
 pub fn locate(named: Option<&Path>, cache: &Path) -> Result<Option<Program>> {
     if let Some(path) = named {
         return Program::at(path, "--sqld").map(Some);
@@ -76,7 +78,7 @@ fn is_executable(path: &Path) -> bool {
     path.is_file() && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok()
 }
 
-/// Runs the script, which says on standard error what it does.
+/// Runs the script, which reports its actions on standard error.
 fn fetch(cache: &Path) -> Result<()> {
     std::fs::create_dir_all(cache).with_context(|| cache.display().to_string())?;
     let script = Scratch::new(cache, "fetch", &["fetch", "sqld.lock"], false)?;

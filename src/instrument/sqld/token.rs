@@ -1,4 +1,5 @@
-//! Keys and tokens of a server of our own: JWT, signed with Ed25519, with the claims that sqld reads.
+//! Keys and tokens for a server that this program starts: JWTs signed with Ed25519, with the claims that sqld
+//! reads.
 
 use crate::instrument::hrana::Token;
 use base64::Engine as _;
@@ -10,29 +11,29 @@ use serde_json::json;
 /// What a token permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// To read and write.
+    /// The token permits reading and writing.
     Full,
-    /// To read.
+    /// The token permits only reading.
     ReadOnly,
 }
 
-/// A pair of keys, in memory only.
+/// A key pair, which is kept in memory only.
 pub struct Keys(Ed25519KeyPair);
 
 impl Keys {
-    /// A new pair.
+    /// Generates a new pair.
     pub fn generate() -> Keys {
         let secret =
             Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).expect("the system has random numbers");
         Keys(Ed25519KeyPair::from_pkcs8(secret.as_ref()).expect("a key as it was made"))
     }
 
-    /// The public key as sqld reads it.
+    /// Returns the public key in the form that sqld reads.
     pub fn public(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.0.public_key().as_ref())
     }
 
-    /// A token that is valid for these seconds from now.
+    /// Returns a token that is valid from now for this number of seconds.
     pub fn mint(&self, access: Access, seconds: i64) -> Token {
         let access = match access {
             Access::Full => "rw",

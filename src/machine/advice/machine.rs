@@ -1,10 +1,10 @@
-//! What the machine is: its CPUs, its clock, and whether others share it.
+//! Findings about what the machine is: its CPUs, its clock, and whether others share it.
 
 use super::super::cpu::Cpu;
 use super::super::virtualisation::NONE_SEEN;
 use super::super::{Host, advice::Finding};
 
-/// One for the tool and one for the observer that stamps its output.
+/// The number of CPUs that suffices: one for the tool, and one for the observer that stamps its output.
 const ENOUGH_CPUS: u32 = 2;
 
 pub(super) fn examine(host: &Host) -> Vec<Finding> {
@@ -54,7 +54,7 @@ fn boost(cpu: &Cpu) -> Option<Finding> {
 
 fn smt(cpu: &Cpu) -> Option<Finding> {
     if !cpu.smt? {
-        return Some(Finding::ok("SMT is not in use"));
+        return Some(Finding::ok("no SMT was found"));
     }
     let what = "SMT is on: work on one thread of a core slows down the other";
     Some(Finding::note(what, "echo off | sudo tee /sys/devices/system/cpu/smt/control"))
@@ -100,11 +100,11 @@ fn virtualisation(host: &Host) -> Option<Finding> {
 fn clock(host: &Host) -> Option<Finding> {
     let source = host.clock_source.as_deref()?;
     let what = format!("the clock source is {source}");
-    // Other architectures have one source only, and a good one.
+    // Other architectures have only one source, and it is good.
     if source == "tsc" || host.cpu.architecture != "x86_64" {
         return Some(Finding::ok(what));
     }
-    // These are read without a system call too.
+    // These sources are read without a system call, too.
     let fast = matches!(source, "kvm-clock" | "hyperv_clocksource_tsc_page");
     Some(if fast {
         Finding::note(

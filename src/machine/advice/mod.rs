@@ -14,22 +14,22 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// As it should be.
+    /// Everything is as it should be.
     Ok,
-    /// Good to know; may widen the intervals.
+    /// It is good to know, and may widen the intervals.
     Note,
-    /// Likely to spoil figures.
+    /// It is likely to spoil figures.
     Warning,
 }
 
-/// One thing that was looked at.
+/// One property that was examined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// How much it matters.
+    /// How much the finding matters.
     pub severity: Severity,
     /// What was found.
     pub what: String,
-    /// What to do about it.
+    /// What to do about it; absent when nothing needs to be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
@@ -48,8 +48,8 @@ impl Finding {
     }
 }
 
-/// Examines the machine, its state at `before`, and the directory that SQLite's temporary files go to.
-/// What can't be told here is left out, unless not knowing it matters.
+/// Examines the machine, its state at `before`, and the directory of SQLite's temporary files. What is
+/// unknown is left out, unless it matters that it is unknown.
 pub fn examine(host: &Host, before: &Snapshot, temp_dir: &Path) -> Vec<Finding> {
     [machine::examine(host), moment::examine(host, before), place::examine(temp_dir)].concat()
 }
@@ -59,7 +59,7 @@ mod tests {
     use super::super::{cpu::Cpu, memory::Memory, virtualisation::NONE_SEEN};
     use super::*;
 
-    /// A machine that is as good as they get: eight threads, no boost, no SMT, bare metal.
+    /// Returns a machine that is as good as can be: eight threads, no boost, no SMT, bare metal.
     pub fn good_host() -> Host {
         let own = |text: &str| Some(text.to_owned());
         let cpu = Cpu {
@@ -80,7 +80,7 @@ mod tests {
         Host { name: None, os, kernel, cpu, memory, virtualisation: own(NONE_SEEN), clock_source: own("tsc") }
     }
 
-    /// Severities, in order, and the texts for a look at what is in them.
+    /// Returns the worst severity, and the texts of the findings that have it.
     pub fn worst(findings: &[Finding]) -> (Severity, String) {
         let worst = findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Ok);
         let of_worst = findings.iter().filter(|finding| finding.severity == worst);

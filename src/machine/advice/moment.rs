@@ -1,17 +1,21 @@
-//! What the machine does at the moment: load, pressure, steal, heat and memory.
+//! Findings about what the machine is doing now: load, pressure, steal, heat and memory.
 
 use super::super::noise::{Load, Pressure, Snapshot};
 use super::super::{Host, advice::Finding};
 
-/// Leaves room for daemons and for our own start; above it, other programs use a good part of the machine.
+/// The load per CPU above which other programs use a good part of the machine. Below it there is room for
+/// daemons and for the start of this program.
 const LOAD_PER_CPU: f64 = 0.3;
-/// Percent of ten seconds. An interval of ±1 % allows no more than small, rare waits.
+/// The largest pressure in per cent over ten seconds. An interval of ±1 % allows only small, rare waits.
 const PRESSURE_PERCENT: f64 = 5.0;
-/// Share of the CPU time since boot: what citation grade allows for the whole interval, ±1 %.
+/// The largest share of steal in the CPU time since boot: what citation grade allows for the whole interval,
+/// ±1 %.
 const STEAL_SHARE: f64 = 0.01;
-/// Below this the kernel drops cached files, and steps that read them meet the disk.
+/// The smallest amount of available memory. Below it the kernel drops cached files, and steps that read them
+/// access the disk.
 const MEMORY_BYTES: u64 = 1 << 30;
-/// Pages that were never needed again are swapped on any machine; more than this points to a shortage.
+/// The largest amount of swap in use. Pages that were never needed again are swapped out on any machine; more
+/// points to a shortage.
 const SWAP_BYTES: u64 = 64 << 20;
 
 pub(super) fn examine(host: &Host, now: &Snapshot) -> Vec<Finding> {
@@ -73,7 +77,7 @@ fn throttling(now: &Snapshot) -> Option<Finding> {
 }
 
 fn memory(host: &Host, now: &Snapshot) -> Option<Finding> {
-    // What is free in the machine is no use beyond the limit of our group.
+    // Free memory of the machine is of no use beyond the limit of the control group.
     let usable = now.available_bytes.into_iter().chain(host.memory.cgroup_limit_bytes).min()?;
     let what = format!("{} MiB of memory are available", usable >> 20);
     if usable >= MEMORY_BYTES {

@@ -1,11 +1,12 @@
-//! Where SQLite's temporary files go: the database that speedtest1 opens without a name is one of them.
+//! Findings about the place of SQLite's temporary files; the database that speedtest1 opens without a name is
+//! one of them.
 
 use super::super::advice::Finding;
 use super::super::disk::{Filesystem, filesystem_of, free_bytes, is_usable};
 use std::path::Path;
 
-/// Many times what a run was seen to hold (23 MB at size 100), so that no run meets a filesystem that is
-/// nearly full, where each new block is searched for.
+/// The smallest amount of free space: many times what a run was seen to need (23 MB at size 100), so that no
+/// run meets a filesystem that is nearly full, where each new block must be searched for.
 const FREE_BYTES: u64 = 1 << 30;
 
 const NETWORK: [&str; 12] = [

@@ -1,4 +1,4 @@
-//! Two records side by side.
+//! Compares two records side by side.
 
 use super::head;
 use super::table::{Column, Table, Text, Tone, cells, left, right, three_digits};
@@ -7,18 +7,19 @@ use crate::record::{Leg, Record};
 use crate::stats::{Interval, Ratio};
 use std::collections::BTreeSet;
 
-/// What two records have to say of each other.
+/// The comparison of two records.
 pub struct Comparison {
-    /// What the wholes are called, and A / B of each: `TOTAL`, or one of each leg.
+    /// The totals by name with their ratio A / B: `TOTAL`, or one for each leg.
     pub totals: Vec<(String, Ratio)>,
-    /// Figure by figure.
+    /// The table of the figures.
     pub table: Table,
 }
 
-/// Compares all that both records have; ratios are `a` / `b`. Both are of the study that has this shape.
+/// Compares everything that both records have; ratios are `a` / `b`. Both belong to the study with this
+/// shape.
 ///
 /// # Errors
-/// Records of different work, or without counted runs.
+/// Fails when the records are of different work, or when one has no counted runs.
 pub fn compare(shape: &Shape, a: &Record, b: &Record) -> Result<Comparison, String> {
     if a.legs.is_empty() || b.legs.is_empty() {
         return Err("one of the records has no leg".to_string());
@@ -35,7 +36,8 @@ pub fn compare(shape: &Shape, a: &Record, b: &Record) -> Result<Comparison, Stri
     Ok(Comparison { totals, table })
 }
 
-/// What is not the same work. Versions, flags, settings and machines are what one compares.
+/// Returns what makes the work different, if anything does. Versions, flags, settings and machines do not,
+/// because they are what is compared.
 fn differing_work(shape: &Shape, a: &Record, b: &Record) -> Option<String> {
     if a.study != b.study {
         return Some(format!("the studies {} and {}", a.study, b.study));
@@ -43,7 +45,7 @@ fn differing_work(shape: &Shape, a: &Record, b: &Record) -> Option<String> {
     let names: BTreeSet<&String> = a.parameters.keys().chain(b.parameters.keys()).collect();
     let parameter = |name: &&String| {
         let [x, y] = [a, b].map(|record| record.parameters.get(*name));
-        // A saved output does not say everything.
+        // A saved output does not give all parameters.
         let unknown = [(a, x), (b, y)].iter().any(|(record, v)| record.imported.is_some() && v.is_none());
         let matters = matches!((shape.effect)(name), Effect::Work | Effect::Scale);
         (matters && x != y && !unknown).then(|| {
@@ -79,7 +81,8 @@ fn hashes(leg: &Leg) -> BTreeSet<&String> {
     leg.counted_runs().filter_map(|run| run.work.as_ref()).collect()
 }
 
-/// Times where a study has rows or a baseline, else rates; and the totals of the legs that both have.
+/// Returns the table of times, if the study has rows or a baseline, or else of rates; and the totals of the
+/// legs that both have.
 fn figures(shape: &Shape, a: &Record, b: &Record) -> (Table, Vec<(String, Ratio)>) {
     let metric = if shape.has_rows() || shape.baseline.is_some() { Metric::Time } else { Metric::Rate };
     let sides = [a, b].map(|record| Figures::new(shape, record));
@@ -109,7 +112,7 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-/// Those of A, then what only B has; totals stay behind what they sum up.
+/// Returns the keys of A, then those that only B has; each total follows what it sums up.
 fn keys(sides: [Figures; 2], metric: Metric) -> Vec<FigureKey> {
     let mut legs: Vec<&str> = Vec::new();
     for leg in sides.iter().flat_map(|side| &side.record.legs) {

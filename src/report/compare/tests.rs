@@ -1,4 +1,4 @@
-//! Records with legs, side by side.
+//! Tests with records of several legs, side by side.
 
 use super::Comparison;
 use crate::record::Record;
@@ -10,7 +10,7 @@ fn compare(a: &Record, b: &Record) -> Result<Comparison, String> {
     super::compare(registry::shape_of(&a.study).unwrap(), a, b)
 }
 
-/// The record, each of its times multiplied.
+/// Returns the record with each of its times multiplied.
 fn times(mut record: Record, factor: u64) -> Record {
     let samples = record.legs.iter_mut().flat_map(|leg| &mut leg.phases).flat_map(|phase| &mut phase.samples);
     samples.for_each(|sample| sample.measure.elapsed_ns = sample.measure.elapsed_ns.map(|ns| ns * factor));

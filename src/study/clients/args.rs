@@ -1,4 +1,4 @@
-//! The parameters of both studies, and the plan they come to.
+//! The parameters of both studies, and the plans that they result in.
 
 use super::{MILLION_PHASE, Mix};
 use crate::study::options::ServerArgs;
@@ -84,10 +84,10 @@ pub enum Streams {
 }
 
 impl Streams {
-    /// Both.
+    /// Both ways to use streams.
     pub const ALL: [Streams; 2] = [Streams::PerStatement, Streams::Held];
 
-    /// Name of the leg in records and references.
+    /// Returns the name of the leg in records and references.
     pub fn leg(self) -> &'static str {
         match self {
             Streams::PerStatement => "sqld",
@@ -179,7 +179,8 @@ pub struct MillionParameters {
     pub scale: Scale,
 }
 
-/// More would meet sqld's limit of 128 streams, of which some are for those that watch.
+/// The largest number of clients: more would reach sqld's limit of 128 streams, some of which are needed for
+/// watching.
 const MOST_CLIENTS: u32 = 120;
 
 impl Default for SweepParameters {
@@ -216,44 +217,44 @@ impl Default for MillionParameters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
-    /// After so many seconds.
+    /// The level ends after this many seconds.
     Seconds(u64),
-    /// After so many statements.
+    /// The level ends after this many statements.
     Statements(u64),
 }
 
-/// One level.
+/// One level: a number of clients that run at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// Name of the phase.
+    /// The name of the phase.
     pub phase: String,
-    /// Clients.
+    /// The number of clients.
     pub clients: u32,
-    /// When it ends.
+    /// When the level ends.
     pub until: Until,
 }
 
-/// What is to be done, level by level.
+/// What is done, level by level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// In order.
+    /// The levels in the order in which they run.
     pub levels: Vec<Level>,
-    /// Kinds of statements.
+    /// The mix of kinds of statements.
     pub mix: Mix,
     /// How a client uses streams.
     pub streams: Streams,
-    /// Seed.
+    /// The seed of the rows, keys and kinds.
     pub seed: u64,
-    /// Rows before the first level.
+    /// The number of rows before the first level.
     pub rows: u64,
-    /// A new server for each level.
+    /// Whether each level has a new server.
     pub fresh_server: bool,
-    /// Statements a second that are due.
+    /// The number of statements due per second; `None` if each client sends one after the other.
     pub rate: Option<f64>,
 }
 
 impl SweepParameters {
-    /// Level by level.
+    /// Returns the plan of a sweep, with one level for each number of clients.
     pub fn plan(&self) -> Plan {
         let level = |clients: &u32| Level {
             phase: format!("clients-{clients}"),
@@ -271,10 +272,10 @@ impl SweepParameters {
         }
     }
 
-    /// Checks what a file may say otherwise than the command line can.
+    /// Checks values from a file, which is not bound by the limits of the command line.
     ///
     /// # Errors
-    /// The parameter, and the values that it may have.
+    /// Names the parameter and the values that it may have.
     pub fn check(&self) -> Result<(), String> {
         if self.clients.is_empty() || self.clients.iter().any(|n| !(1..=MOST_CLIENTS).contains(n)) {
             return Err(format!("clients: expected numbers from 1 to {MOST_CLIENTS}"));
@@ -292,7 +293,7 @@ impl SweepParameters {
 }
 
 impl MillionParameters {
-    /// The only level.
+    /// Returns the plan of the million, which has one level.
     pub fn plan(&self) -> Plan {
         let level = Level {
             phase: MILLION_PHASE.to_string(),
@@ -310,10 +311,10 @@ impl MillionParameters {
         }
     }
 
-    /// Checks what a file may say otherwise than the command line can.
+    /// Checks values from a file, which is not bound by the limits of the command line.
     ///
     /// # Errors
-    /// The parameter, and the values that it may have.
+    /// Names the parameter and the values that it may have.
     pub fn check(&self) -> Result<(), String> {
         parse::within("clients", u64::from(self.clients), 1, u64::from(MOST_CLIENTS))?;
         parse::within("statements", self.statements, 100, 20_000_000)?;

@@ -1,63 +1,65 @@
-//! What is measured of clients and their server.
+//! What is measured of the clients and their server.
 
 use crate::record::Latency;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What only these studies measure of a phase.
+/// What only these studies measure in a phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Detail {
-    /// Clients.
+    /// The number of clients.
     pub clients: u32,
-    /// Statements a second that were due; absent when each client sent one after the other.
+    /// The number of statements due per second; absent when each client sent one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due_per_second: Option<f64>,
-    /// What became of each statement.
+    /// How many statements ended in which way.
     pub outcomes: Outcomes,
-    /// Latency of first attempts, without repeats and pauses.
+    /// The latency of first attempts, without repeats and pauses.
     pub first_attempt: Latency,
-    /// By kind of statement.
+    /// The measures of each kind of statement, by name.
     pub kinds: BTreeMap<String, KindMeasure>,
-    /// Second by second.
+    /// The measures of each second, in order.
     pub series: Vec<Second>,
-    /// CPU time of all clients.
+    /// The CPU time of all clients, in ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cpu_ns: Option<u64>,
-    /// What was seen when all clients had gone.
+    /// What was seen after all clients had gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<After>,
-    /// Bytes of the database after the level.
+    /// The size of the database after the level, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database_bytes: Option<u64>,
-    /// Bytes of its write-ahead log.
+    /// The size of its write-ahead log after the level, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wal_bytes: Option<u64>,
     /// What was seen of a server that did not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// What decided how the server came through.
+    /// The observations that decided how the server coped.
     pub reasons: Vec<String>,
 }
 
-/// How many statements ended how. Each statement is in exactly one class.
+/// How many statements ended in which way. Each statement is in exactly one class.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outcomes {
-    /// Answered, at once.
+    /// Statements answered at once.
     pub ok: u64,
-    /// Answered, after the server had been busy.
+    /// Statements answered after the server had been busy.
     pub ok_after_busy: u64,
-    /// Answered, but only after more than a second.
+    /// Statements answered only after more than a second.
     pub stalled: u64,
-    /// Not answered by the deadline, or when the level was given up because writes are no longer answered.
+    /// Statements not answered by the deadline, or when the level was given up because writes were no longer
+    /// answered.
     pub hung: u64,
-    /// The connection was lost, or there was none.
+    /// Statements whose connection was lost, or that had none.
     pub dropped: u64,
-    /// Refused, by the server's code.
+    /// Statements that the server refused, by its error code.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
-    /// Of a quota or a schedule: never sent, or not waited for, because the measurement ended before.
+    /// Statements of a quota or schedule that were never sent, or whose answer was not awaited, because the
+    /// measurement ended first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub abandoned: u64,
 }
@@ -71,22 +73,22 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Outcomes {
-    /// Statements with an answer.
+    /// Returns the number of statements that were answered.
     pub fn answered(&self) -> u64 {
         self.ok + self.ok_after_busy + self.stalled
     }
 
-    /// Statements whose failure the client saw.
+    /// Returns the number of statements whose failure the client saw.
     pub fn failed(&self) -> u64 {
         self.hung + self.dropped + self.errors.values().sum::<u64>()
     }
 
-    /// All of them.
+    /// Returns the number of all statements.
     pub fn total(&self) -> u64 {
         self.answered() + self.failed() + self.abandoned
     }
 
-    /// Adds those of another client.
+    /// Adds the outcomes of another client.
     pub fn add(&mut self, other: &Outcomes) {
         self.ok += other.ok;
         self.ok_after_busy += other.ok_after_busy;
@@ -105,62 +107,62 @@ impl Outcomes {
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)]
 pub struct KindMeasure {
-    /// Statements with an answer.
+    /// The number of statements that were answered.
     pub operations: u64,
     pub latency: Latency,
 }
 
-/// One second of a series. Unknown is absent.
+/// One second of a series. Unknown values are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Second {
-    /// Since the clients began, when the second ended.
+    /// When the second ended, in ms since the clients began.
     pub at_ms: u64,
-    /// Statements answered in it.
+    /// The number of statements answered in this second.
     pub completed: u64,
-    /// Times that the server was busy.
+    /// How often the server was busy.
     pub busy: u64,
-    /// Statements that failed.
+    /// The number of statements that failed.
     pub failed: u64,
-    /// Median latency of those answered.
+    /// The median latency of the statements answered, in ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
-    /// 99th percentile.
+    /// The 99th percentile of the latency, in ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
-    /// CPU time of the server in it, in cores.
+    /// The CPU time of the server in this second, in cores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cores: Option<f64>,
-    /// Resident memory of the server.
+    /// The resident memory of the server, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_memory_bytes: Option<u64>,
-    /// Threads of the server that run or could.
+    /// The number of the server's threads that were running or ready to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runnable_threads: Option<u64>,
-    /// Memory that the machine could still give away.
+    /// The memory that the machine still had available, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_available_bytes: Option<u64>,
-    /// The machine's load average over a minute.
+    /// The machine's load average over one minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_load: Option<f64>,
-    /// The server's write-ahead log.
+    /// The size of the server's write-ahead log, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wal_bytes: Option<u64>,
-    /// The server's log of replication.
+    /// The size of the server's replication log, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_bytes: Option<u64>,
 }
 
-/// A single statement, sent to see whether there is an answer.
+/// A single statement, sent to see whether it is answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
-    /// How long it took, or how long was waited.
+    /// How long the answer took, or how long it was awaited, in ms.
     pub took_ms: u64,
-    /// Why there was no answer.
+    /// Why there was no answer; absent when there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Whether it was sent, and no reply came by the deadline, nor anything but BUSY.
+    /// Whether the statement was sent, but by the deadline got no reply or only BUSY.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unanswered: bool,
 }
@@ -169,40 +171,41 @@ pub struct Probe {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct After {
-    /// One row by its key.
+    /// A read of one row by its key.
     pub read_probe: Probe,
-    /// One row, changed.
+    /// A change of one row.
     pub write_probe: Probe,
-    /// For how long nobody was connected.
+    /// How long no client was connected, in ms.
     pub idle_ms: u64,
-    /// CPU time that the server used meanwhile, in cores.
+    /// The CPU time that the server used meanwhile, in cores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_cores: Option<f64>,
-    /// Its threads.
+    /// The number of the server's threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u64>,
-    /// Those of them that ran or could.
+    /// The number of threads that were running or ready to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runnable_threads: Option<u64>,
 }
 
-/// What was seen of a server that no longer answered writes, while the clients were still there or afterwards.
+/// What was seen of a server that no longer answered writes, while the clients were still connected or
+/// afterwards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
-    /// Since the clients began: the last write that was answered.
+    /// When the last write was answered, in ms since the clients began.
     pub last_write_ms: u64,
-    /// When it was certain that writes are no longer answered.
+    /// When it was certain that writes were no longer answered, in ms since the clients began.
     pub detected_ms: u64,
     /// A write on a connection of its own.
     pub write_probe: Probe,
-    /// Threads of the server, by state: R runs, S sleeps, D waits for a disk.
+    /// The number of the server's threads by state: R is running, S is sleeping, D is waiting for a disk.
     pub thread_states: BTreeMap<String, u64>,
-    /// CPU time of the server in the last second, or while nobody was connected, in cores.
+    /// The CPU time of the server in the last second, or while no client was connected, in cores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cores: Option<f64>,
-    /// Whether /health still said 200.
+    /// Whether `/health` still returned 200.
     pub healthy: bool,
-    /// The end of what the server wrote.
+    /// The end of the server's log.
     pub server_log: String,
 }

@@ -1,26 +1,26 @@
-//! From what was measured to a verdict on the server.
+//! Derives a verdict on the server from what was measured.
 
 use super::{After, Detail, Second};
 use crate::record::Health;
 
-/// A server that nobody uses, and that uses this much of a core, spins.
+/// The CPU use, in cores, from which an unused server is considered to spin.
 const SPINNING_CORES: f64 = 0.5;
-/// Statements a second from which a second without an answer is a silence.
+/// The number of statements due per second from which a second without an answer counts as a silence.
 const BUSY_SCHEDULE: f64 = 10.0;
 
-/// A verdict and what decided it.
+/// A verdict on the server, and what decided it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// The verdict.
+    /// How the server coped.
     pub health: Health,
-    /// In words, with figures.
+    /// The reasons in words, with figures.
     pub reasons: Vec<String>,
 }
 
-/// Judges a level by what was measured of it, and by what was seen of the server afterwards; without that nothing is
-/// certain but what was seen while the clients were still there.
-pub fn judge(load: &Detail, after: Option<&After>) -> Judged {
-    let outcomes = &load.outcomes;
+/// Judges a level by what was measured in it and by what was seen of the server afterwards. Without the
+/// latter, only what was seen while the clients were still connected is certain.
+pub fn judge(detail: &Detail, after: Option<&After>) -> Judged {
+    let outcomes = &detail.outcomes;
     let mut reasons = Vec::new();
     if outcomes.hung > 0 {
         reasons.push(format!("{} statements without a reply by the deadline", outcomes.hung));
@@ -32,10 +32,10 @@ pub fn judge(load: &Detail, after: Option<&After>) -> Judged {
     if outcomes.stalled > 0 {
         reasons.push(format!("{} statements took more than a second", outcomes.stalled));
     }
-    // Where few statements are due, a second may well bring none.
-    let silent = match load.due_per_second {
+    // When few statements are due, a second without an answer is normal.
+    let silent = match detail.due_per_second {
         Some(rate) if rate < BUSY_SCHEDULE => 0,
-        _ => silent_seconds(&load.series),
+        _ => silent_seconds(&detail.series),
     };
     if silent > 0 {
         reasons.push(format!("{silent} s without an answer"));
@@ -57,7 +57,7 @@ pub fn judge(load: &Detail, after: Option<&After>) -> Judged {
     }
     let late = outcomes.stalled > 0 || silent > 0 || outcomes.abandoned > 0;
     let health = match () {
-        () if unanswered || (after.is_none() && load.evidence.is_some()) => Health::Wedged,
+        () if unanswered || (after.is_none() && detail.evidence.is_some()) => Health::Wedged,
         () if after.is_none() => Health::Unknown,
         () if outcomes.failed() > 0 || refused => Health::Collapsed,
         () if late => Health::Stalled,
@@ -66,7 +66,7 @@ pub fn judge(load: &Detail, after: Option<&After>) -> Judged {
     Judged { health, reasons }
 }
 
-/// Seconds without an answer; the last of a level may be cut short.
+/// Returns the number of seconds without an answer, except for a short last second of a level.
 fn silent_seconds(series: &[Second]) -> usize {
     let begins = std::iter::once(0).chain(series.iter().map(|second| second.at_ms));
     let whole = |(begin, second): &(u64, &Second)| second.at_ms - begin >= 900;
@@ -82,7 +82,7 @@ mod tests {
         Second { at_ms, completed, ..Second::default() }
     }
 
-    fn load(outcomes: Outcomes, series: &[Second]) -> Detail {
+    fn detail(outcomes: Outcomes, series: &[Second]) -> Detail {
         Detail { outcomes, series: series.to_vec(), ..Detail::default() }
     }
 
@@ -102,7 +102,7 @@ mod tests {
         let busy = [second(1000, 50), second(1200, 0)];
         let silent = [second(1000, 50), second(2000, 0)];
         let health = |outcomes: &Outcomes, series: &[Second], after: Option<&After>| {
-            judge(&load(outcomes.clone(), series), after).health
+            judge(&detail(outcomes.clone(), series), after).health
         };
         assert_eq!(health(&fine, &busy, Some(&well)), Health::Clean);
         assert_eq!(health(&fine, &silent, Some(&well)), Health::Stalled);
@@ -113,11 +113,11 @@ mod tests {
         assert_eq!(health(&hung, &busy, Some(&dead)), Health::Wedged);
         assert_eq!(health(&fine, &busy, None), Health::Unknown);
         assert_eq!(health(&hung, &busy, None), Health::Unknown, "nobody has looked");
-        let seen = Detail { evidence: Some(Evidence::default()), ..load(hung.clone(), &busy) };
+        let seen = Detail { evidence: Some(Evidence::default()), ..detail(hung.clone(), &busy) };
         assert_eq!(judge(&seen, None).health, Health::Wedged);
-        let rare = Detail { due_per_second: Some(0.5), ..load(fine, &silent) };
+        let rare = Detail { due_per_second: Some(0.5), ..detail(fine, &silent) };
         assert_eq!(judge(&rare, Some(&well)).health, Health::Clean);
-        let reasons = judge(&load(hung, &[second(1001, 0)]), Some(&dead)).reasons.join("; ");
+        let reasons = judge(&detail(hung, &[second(1001, 0)]), Some(&dead)).reasons.join("; ");
         for piece in
             ["2 statements without a reply", "1 s without", "a single write failed", "100 % of a core"]
         {

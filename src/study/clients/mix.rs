@@ -1,4 +1,4 @@
-//! Which kinds of statements, and how many of each in a hundred.
+//! The kinds of statements, and the share of each in a mix.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -7,23 +7,23 @@ use std::str::FromStr;
 /// A kind of statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// One row.
+    /// Inserts one row.
     Insert,
-    /// One row by its key.
+    /// Updates one row by its key.
     Update,
-    /// One row by its key.
+    /// Reads one row by its key.
     Point,
-    /// Rows of a range, counted.
+    /// Counts the rows of a range.
     Range,
-    /// The first ten rows of a group, by rank.
+    /// Reads the first ten rows of a group, by rank.
     Top,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds, in the order of a mix.
     pub const ALL: [Kind; 5] = [Kind::Insert, Kind::Update, Kind::Point, Kind::Range, Kind::Top];
 
-    /// Name in options and records.
+    /// Returns the name used in options and records.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Insert => "insert",
@@ -34,25 +34,25 @@ impl Kind {
         }
     }
 
-    /// Whether it writes.
+    /// Returns whether the kind writes.
     pub fn writes(self) -> bool {
         matches!(self, Kind::Insert | Kind::Update)
     }
 }
 
-/// How many of each kind in a hundred statements, in the order of [`Kind::ALL`].
+/// The share of each kind in per cent, in the order of [`Kind::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mix([u8; 5]);
 
 impl Mix {
-    /// 30 % writes, as the sweep was published; how it splits is not stated.
+    /// 30 % writes, as the sweep was published; how these are split is not stated there.
     pub const WRITE_HEAVY: Mix = Mix([18, 12, 35, 20, 15]);
     /// 20 % writes, as the million was published.
     pub const READ_HEAVY: Mix = Mix([12, 8, 35, 25, 20]);
 
     const NAMED: [(&str, Mix); 2] = [("write-heavy", Mix::WRITE_HEAVY), ("read-heavy", Mix::READ_HEAVY)];
 
-    /// The kind for a number below 100.
+    /// Returns the kind for a number below 100.
     pub fn pick(&self, number: u8) -> Kind {
         let mut rest = number;
         for (kind, share) in Kind::ALL.into_iter().zip(self.0) {
@@ -64,7 +64,7 @@ impl Mix {
         Kind::Top
     }
 
-    /// How many of a kind in a hundred.
+    /// Returns the share of a kind, in per cent.
     pub fn share(&self, kind: Kind) -> u8 {
         self.0[kind as usize]
     }

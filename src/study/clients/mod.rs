@@ -1,6 +1,6 @@
 //! Clients against one server (sqlitend): the sweep over numbers of clients, and the million statements.
 //!
-//! What the publication does not state — the table, the split of the sweep's mix, the lengths of ranges — has a
+//! What the publication does not state (the table, the split of the sweep's mix, the lengths of ranges) has a
 //! default here; the references list it.
 
 mod args;
@@ -17,29 +17,28 @@ pub use detail::{After, Detail, Evidence, KindMeasure, Outcomes, Probe, Second};
 pub use health::{Judged, judge};
 pub use mix::{Kind, Mix};
 
-use super::{PlanOption, Scale, Setting, Study, Task, Wishes};
+use super::{CatchSignals, PlanOption, Scale, Setting, Study, Task, Wishes};
 use crate::figure::{Effect, Figures, Parameters, Phases, Shape};
 use crate::record::Record;
 use crate::report::Table;
 use crate::report::citation::Headline;
 use anyhow::{Context, Result, bail};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-/// Both studies: they differ in their levels alone.
+/// The two studies, which differ only in their levels.
 pub enum Clients {
-    /// A sweep over numbers of clients.
+    /// The study `sweep`, which varies the number of clients.
     Sweep,
-    /// A million statements.
+    /// The study `million`, which runs a million statements.
     Million,
 }
 
-/// The only phase of the million.
+/// The name of the only phase of the million.
 const MILLION_PHASE: &str = "million";
-/// What phases of the sweep begin with.
+/// The prefix of the phases of the sweep.
 const LEVEL: &str = "clients";
-/// The check of a level after which every acknowledged write was looked for.
+/// The name of the check of a level after which every acknowledged write was looked for.
 const LOST_WRITES: &str = "acknowledged writes that are lost";
 
 static SWEEP: LazyLock<Shape> = LazyLock::new(|| Shape {
@@ -134,14 +133,14 @@ impl Study for Clients {
         &[PlanOption::Runs, PlanOption::TempDir, PlanOption::Sqld, PlanOption::Scale]
     }
 
-    /// The fewest with an interval.
+    /// Returns the smallest number of runs that gives an interval.
     fn runs_needed(&self) -> u32 {
         5
     }
 
-    fn leg(&self, job: &str, stop: &Arc<AtomicBool>) -> Result<()> {
+    fn leg(&self, job: &str, catch_signals: CatchSignals) -> Result<()> {
         let job = serde_json::from_str(job).context("the job of a leg")?;
-        leg::run(&job, stop, &mut |event| super::process::tell(event))
+        leg::run(&job, &catch_signals()?, &mut |event| super::process::tell(event))
     }
 
     fn tables(&self, figures: Figures) -> Vec<Table> {
@@ -168,7 +167,7 @@ impl Study for Clients {
     }
 }
 
-/// Of a sweep, the scale shortens the levels.
+/// Returns the parameters of a sweep with its levels shortened to the scale.
 fn shortened(mut parameters: SweepParameters, scale: Option<Scale>) -> Result<SweepParameters> {
     let (Some(scale), seconds) = (scale, parameters.seconds) else { return Ok(parameters) };
     if scale.of(seconds) == 1 && !scale.fits(seconds) {

@@ -5,7 +5,8 @@ use crate::instrument::sql::{Statement, Value};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// The table. `writer` says which write a row owes its present state to; 0 is the seeding.
+/// The table and its indexes. `writer` is the number of the write that left the row in its present state; 0
+/// is the seeding.
 pub const SCHEMA: [&str; 3] = [
     "CREATE TABLE item(id INTEGER PRIMARY KEY, team INTEGER NOT NULL, score INTEGER NOT NULL, \
      writer INTEGER NOT NULL, body TEXT NOT NULL)",
@@ -18,51 +19,52 @@ const UPDATE: &str = "UPDATE item SET score = ?, writer = ? WHERE id = ?";
 const POINT: &str = "SELECT team, score, body FROM item WHERE id = ?";
 const RANGE: &str = "SELECT count(*) FROM item WHERE score BETWEEN ? AND ?";
 const TOP: &str = "SELECT id, score FROM item WHERE team = ? ORDER BY score DESC LIMIT 10";
-/// Who wrote which row, a page of it.
+/// Reads a page of the rows' keys with the numbers of their writers.
 pub const WRITERS: &str = "SELECT id, writer FROM item WHERE id > ? ORDER BY id LIMIT 20000";
 
-/// Scores are spread over this many values; a range is a thousandth of them.
+/// Scores are spread over this many values; a range covers a thousandth of them.
 const SCORES: i64 = 1_000_000;
 const SPAN: i64 = 1000;
-/// Rows of a team, in the seeded table.
+/// The number of rows of a team in the seeded table.
 const TEAM: u64 = 100;
-/// Bytes of a body.
+/// The size of a body in bytes.
 const BODY: usize = 80;
-/// Rows of a statement that seeds.
+/// The number of rows of a seeding statement.
 const SEED_ROWS: u64 = 500;
 
 /// What a statement writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// The row.
+    /// The key of the row.
     pub id: i64,
-    /// The number of the write, which no other has.
+    /// The number of the write, which is unique.
     pub writer: i64,
 }
 
 /// The next statement of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Next {
-    /// Its kind.
+    /// The kind of the statement.
     pub kind: Kind,
-    /// The statement.
+    /// The statement to send.
     pub statement: Statement,
-    /// What it writes, if it does.
+    /// What the statement writes; `None` for a read.
     pub write: Option<Write>,
 }
 
-/// Makes the statements of one client: the same kinds and keys for the same seed, level and client.
+/// Makes the statements of one client. The same seed, level and client give the same kinds and keys.
 pub struct Statements {
     generator: ChaCha8Rng,
     mix: Mix,
     rows: u64,
-    /// Numbers of the client's writes.
+    /// The base of the numbers of the client's writes.
     first_writer: i64,
     writes: i64,
 }
 
 impl Statements {
-    /// Of the `client`-th client in the `level`-th level, both from 0, on a table seeded with `rows` rows.
+    /// Creates the generator for the `client`-th client in the `level`-th level, both counted from 0, on a
+    /// table seeded with `rows` rows.
     pub fn new(seed: u64, level: u64, client: u64, mix: Mix, rows: u64) -> Statements {
         let mut generator = ChaCha8Rng::seed_from_u64(seed);
         generator.set_stream((level + 1) << 32 | (client + 1));
@@ -70,7 +72,7 @@ impl Statements {
         Statements { generator, mix, rows, first_writer, writes: 0 }
     }
 
-    /// The next statement; `new_id` gives a key that no row has.
+    /// Returns the next statement; `new_id` returns a key that no row has.
     pub fn next(&mut self, new_id: impl FnOnce() -> i64) -> Next {
         let kind = self.mix.pick(self.generator.random_range(0..100));
         let (statement, write) = match kind {
@@ -133,7 +135,7 @@ fn body(id: i64) -> String {
     text
 }
 
-/// Fills the table with `rows` rows.
+/// Returns the statements that fill the table with `rows` rows.
 pub fn seeding(seed: u64, rows: u64) -> impl Iterator<Item = Statement> {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     (0..rows.div_ceil(SEED_ROWS)).map(move |part| {
@@ -150,12 +152,12 @@ pub fn seeding(seed: u64, rows: u64) -> impl Iterator<Item = Statement> {
     })
 }
 
-/// One row by its key, to see whether reads are answered.
+/// Returns a read of one row by its key, to see whether reads are answered.
 pub fn read_probe() -> Statement {
     Statement::new(POINT, vec![1.into()])
 }
 
-/// A write that changes nothing that counts, to see whether writes are answered.
+/// Returns a write that leaves the table unchanged, to see whether writes are answered.
 pub fn write_probe() -> Statement {
     Statement::new("UPDATE item SET score = score WHERE id = 1", Vec::new())
 }

@@ -1,4 +1,5 @@
-//! The parameters of the study. What its publication does not state has a default here, and a note in the reference.
+//! The parameters of the study. What its publication does not state has a default here and a note in the
+//! reference.
 
 use crate::study::Scale;
 use crate::study::parse;
@@ -17,7 +18,7 @@ pub enum Leg {
 }
 
 impl Leg {
-    /// Name in records and references.
+    /// Returns the name used in records and references.
     pub fn name(self) -> &'static str {
         match self {
             Leg::InRam => "in-ram",
@@ -94,7 +95,7 @@ pub enum Synchronous {
 }
 
 impl Synchronous {
-    /// As `PRAGMA synchronous` reads it back.
+    /// Returns the number as which `PRAGMA synchronous` reports the level.
     pub fn number(self) -> i64 {
         self as i64
     }
@@ -191,56 +192,56 @@ impl Default for Parameters {
     }
 }
 
-/// What one leg does: every number settled and scaled.
+/// What one leg does, with every number determined and scaled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LegPlan {
-    /// Which.
+    /// The leg.
     pub leg: Leg,
-    /// Rows after the bulk insert.
+    /// The number of rows after the bulk insert.
     pub rows: u64,
-    /// Bytes of text in a row.
+    /// The number of bytes of text in a row.
     pub payload: usize,
-    /// Operations of a counted phase.
+    /// The number of operations of each counted phase.
     pub operations: u64,
-    /// Rows of a bulk-insert transaction.
+    /// The number of rows in a bulk-insert transaction.
     pub batch: u64,
-    /// Rows of a range.
+    /// The number of rows in a range.
     pub range: u64,
-    /// Reading threads.
+    /// The number of reading threads.
     pub threads: u64,
-    /// Writing threads.
+    /// The number of writing threads.
     pub writers: u64,
-    /// Seconds of a concurrent phase.
+    /// The length of a concurrent phase in seconds.
     pub seconds: u64,
-    /// Seed.
+    /// The seed of the rows and keys.
     pub seed: u64,
-    /// `PRAGMA synchronous`.
+    /// The value of `PRAGMA synchronous`.
     pub synchronous: Synchronous,
-    /// `PRAGMA page_size`, bytes.
+    /// The value of `PRAGMA page_size`, in bytes.
     pub page_size: u32,
-    /// `PRAGMA cache_size`, KiB.
+    /// The size for `PRAGMA cache_size`, in KiB.
     pub cache_kib: u64,
-    /// `PRAGMA mmap_size`, bytes.
+    /// The value of `PRAGMA mmap_size`, in bytes.
     pub mmap_bytes: u64,
-    /// Memory that the leg may use; `None` when all.
+    /// The memory that the leg may use, in bytes; `None` without a limit.
     pub memory_limit: Option<u64>,
 }
 
-/// As published, of the page cache and of the memory map: 256 MiB.
+/// The published size of the page cache and of the memory map: 256 MiB.
 const CACHE: u64 = 256 << 20;
-/// As published.
+/// The published `PRAGMA busy_timeout`, in ms.
 pub const BUSY_TIMEOUT_MS: i64 = 5000;
-/// What a process of this program needs beside the caches, whatever the scale: without it a small limit would leave
-/// nothing for the page cache.
+/// The bytes that a process of this program needs beside the caches, whatever the scale: without them a small
+/// limit would leave nothing for the page cache.
 const PROCESS_BYTES: u64 = 10 << 20;
-/// Fewer operations than this give no percentiles.
+/// The smallest number of operations that gives percentiles.
 const FEWEST_OPERATIONS: u64 = 30_000;
 
 impl Parameters {
-    /// Checks what a file may say otherwise than the command line can.
+    /// Checks values from a file, which is not bound by the limits of the command line.
     ///
     /// # Errors
-    /// The parameter, and the values that it may have.
+    /// Names the parameter and the values that it may have.
     pub fn check(&self) -> Result<(), String> {
         let ranges = [
             ("rows", self.rows.unwrap_or(1000), 1000, 1_000_000_000),
@@ -259,7 +260,7 @@ impl Parameters {
         parse::page_size(&self.page_size.to_string()).map(|_| ())
     }
 
-    /// The numbers of a leg.
+    /// Returns the scaled numbers of a leg.
     pub fn plan(&self, leg: Leg) -> LegPlan {
         let (rows, payload, writers) = match leg {
             Leg::InRam => (1_000_000, 200, 4),
@@ -286,7 +287,7 @@ impl Parameters {
     }
 }
 
-/// What makes two databases alike before the first phase that reads.
+/// What makes two databases equivalent before the first phase that reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)]
@@ -298,12 +299,13 @@ pub struct Identity {
 }
 
 impl LegPlan {
-    /// Of the database.
+    /// Returns the identity of the database that the leg reads.
     pub fn identity(&self) -> Identity {
         Identity { rows: self.rows, payload: self.payload, seed: self.seed, page_size: self.page_size }
     }
 
-    /// How long the leg may take, from above: the published rates of its database, and as much again for checks.
+    /// Returns an upper bound for the length of the leg in seconds: by the published rates of its database,
+    /// and the same time again for checks.
     pub fn seconds_expected(&self) -> u64 {
         let (inserts, others) = match self.leg {
             Leg::InRam => (100_000, 20_000),
@@ -312,8 +314,8 @@ impl LegPlan {
         self.rows / inserts + 2 * (4 * self.operations / others) + 2 * self.seconds
     }
 
-    /// Bytes of the database after the bulk insert, from above: payload, 60 bytes of integers, indexes and
-    /// overhead a row, and a page that is not full.
+    /// Returns an upper bound for the size of the database after the bulk insert, in bytes: payload, 90 bytes
+    /// of integers, indexes and overhead for each row, and pages that are not full.
     pub fn database_bytes(&self) -> u64 {
         self.rows * (self.payload as u64 + 90) * 11 / 10
     }

@@ -1,21 +1,23 @@
-//! The rows and the streams of keys: the same for each leg and engine, told by the seed alone.
+//! The rows and the streams of keys, which depend on the seed alone and so are the same for each leg and
+//! engine.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Name of the generator, for the record.
+/// The name of the generator, as the record gives it.
 pub const GENERATOR: &str = "ChaCha8 (rand_chacha 0.10), one stream for each purpose and thread";
 
-/// Users for each thousand rows.
+/// The number of users for each thousand rows.
 const USERS_PER_THOUSAND: u64 = 100;
-/// Seconds between two rows, as the column pretends.
+/// The time between two rows in the column `created_at`, in seconds.
 pub const SPACING: i64 = 10;
-/// When the first row was made, as the column pretends.
+/// The start of the times in the column `created_at`, as a Unix time.
 pub const EPOCH: i64 = 1_700_000_000;
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// What a stream of random numbers is for; each purpose has its own, so that a longer phase does not shift the next.
+/// The purpose of a stream of random numbers. Each purpose has its own stream, so a longer phase does not
+/// shift the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 #[allow(missing_docs)]
@@ -29,14 +31,14 @@ pub enum Purpose {
     ConcurrentWrites = 7,
 }
 
-/// The generator of `purpose` for `thread`.
+/// Returns the generator for `purpose` and `thread`.
 pub fn stream(seed: u64, purpose: Purpose, thread: u64) -> ChaCha8Rng {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     generator.set_stream((purpose as u64) << 32 | thread);
     generator
 }
 
-/// Makes rows, one after the other.
+/// Generates rows one after the other.
 pub struct Data {
     generator: ChaCha8Rng,
     users: u64,
@@ -44,25 +46,25 @@ pub struct Data {
     length: usize,
 }
 
-/// The integers of a row; the payload is borrowed from [`Data`].
+/// The integers of a row; its payload is borrowed from [`Data`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Primary key, from 1.
+    /// The primary key, from 1.
     pub id: i64,
-    /// Random.
+    /// A random user.
     pub user_id: i64,
-    /// Grows with the key.
+    /// A Unix time that grows with the key.
     pub created_at: i64,
 }
 
 impl Data {
-    /// Rows of a table of `rows` rows with payloads of `length` bytes.
+    /// Returns a generator for a table of `rows` rows with payloads of `length` bytes.
     pub fn new(seed: u64, purpose: Purpose, rows: u64, length: usize) -> Data {
         let users = (rows * USERS_PER_THOUSAND / 1000).max(1);
         Data { generator: stream(seed, purpose, 0), users, payload: String::with_capacity(length), length }
     }
 
-    /// The row with key `id` and its payload.
+    /// Returns the row with key `id` and its payload.
     pub fn row(&mut self, id: i64) -> (Row, &str) {
         let user_id = self.generator.random_range(0..self.users) as i64;
         let row = Row { id, user_id, created_at: EPOCH + id * SPACING };
@@ -71,7 +73,8 @@ impl Data {
     }
 }
 
-/// Fills `text` with `length` random letters, four bits of waste in each eight bytes of randomness.
+/// Fills `text` with `length` random letters of six bits; each eight bytes of randomness give ten, and four
+/// bits are left over.
 fn fill(text: &mut String, length: usize, generator: &mut ChaCha8Rng) {
     text.clear();
     while text.len() < length {
@@ -83,7 +86,8 @@ fn fill(text: &mut String, length: usize, generator: &mut ChaCha8Rng) {
     }
 }
 
-/// The payload that the `number`-th write of `thread` leaves: it names its writer, so that a lost write is seen.
+/// Writes to `text` the payload of the `number`-th write of `thread`. It names its writer, so that a lost
+/// write is noticed.
 pub fn written_payload(text: &mut String, length: usize, thread: u64, number: u64) {
     use std::fmt::Write;
     text.clear();

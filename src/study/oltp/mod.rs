@@ -11,7 +11,7 @@ mod work;
 pub use args::{Leg, Parameters};
 pub use work::Phase;
 
-use super::{PlanOption, Setting, Study, Task, Wishes};
+use super::{CatchSignals, PlanOption, Setting, Study, Task, Wishes};
 use crate::figure::{Effect, Figures, Parameters as Written, Phases, Shape};
 use crate::record::Record;
 use crate::report::Table;
@@ -19,10 +19,9 @@ use crate::report::citation::Headline;
 use anyhow::{Context, Result};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-/// The study.
+/// The study `oltp`.
 pub struct Oltp;
 
 const NAME: &str = "oltp";
@@ -49,26 +48,26 @@ fn effect(parameter: &str) -> Effect {
     }
 }
 
-/// What only this study measures of a phase.
+/// What only this study measures in a phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Detail {
-    /// What the loop around the operations took, ns each: arguments are made and books are kept there.
+    /// The time of the loop around each operation in ns; there arguments are made and results are recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_ns: Option<f64>,
-    /// Bytes of the database after the phase.
+    /// The size of the database after the phase, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database_bytes: Option<u64>,
-    /// Bytes of its write-ahead log after the phase, before the checkpoint that follows.
+    /// The size of the write-ahead log after the phase, before the checkpoint that follows, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wal_bytes: Option<u64>,
-    /// Pages that this checkpoint copied.
+    /// The number of pages that this checkpoint copied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpointed_pages: Option<u32>,
-    /// Bytes that came from the disk during the phase.
+    /// The number of bytes read from the disk during the phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_bytes: Option<u64>,
-    /// Page faults that needed the disk.
+    /// The number of page faults during the phase that needed the disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub major_faults: Option<u64>,
 }
@@ -109,7 +108,7 @@ impl Study for Oltp {
         5
     }
 
-    fn leg(&self, job: &str, _: &Arc<AtomicBool>) -> Result<()> {
+    fn leg(&self, job: &str, _: CatchSignals) -> Result<()> {
         let job = serde_json::from_str(job).context("the job of a leg")?;
         leg::run(&job, &mut |event| super::process::tell(event))
     }

@@ -1,4 +1,4 @@
-//! Phases under their legs, over all counted runs; and one engine against the other.
+//! The tables of a record: phases below their legs, over all counted runs, and one engine against the other.
 
 use super::Detail;
 use crate::figure::{self, FigureKey, Figures, Metric, Values};
@@ -6,7 +6,7 @@ use crate::record::{Leg, Quantile, Sample};
 use crate::report::table::{Table, Text, cells, left, right};
 use crate::stats::median;
 
-/// The tables of a record.
+/// Returns the tables of a record.
 pub fn tables(figures: Figures) -> Vec<Table> {
     if figures.record.legs.is_empty() {
         return Vec::new();
@@ -45,7 +45,7 @@ fn phases(figures: Figures) -> Table {
     table
 }
 
-/// The middle of what each run measured; empty of nothing.
+/// Returns the median of what each run measured, or an empty string if there is nothing.
 fn middle(samples: &[&Sample], of: impl Fn(&Sample) -> Option<f64>, digits: usize) -> String {
     let values: Vec<f64> = samples.iter().filter_map(|sample| of(sample)).collect();
     median(&values).map_or(String::new(), |value| format!("{value:.digits$}"))
@@ -82,7 +82,8 @@ fn row(figures: Figures, leg: &Leg, phase: &str) -> Option<Vec<Text>> {
     Some(row)
 }
 
-/// Where two engines ran the same leg in turn: the rate of the first over that of the second, run by run.
+/// Returns a table for two engines that ran the same leg alternately: the rate of the first over that of the
+/// second, run by run.
 fn ratios(figures: Figures) -> Option<Table> {
     let of = |leg: &Leg| leg.name.split(' ').next().unwrap_or_default().to_string();
     let legs = &figures.record.legs;

@@ -1,20 +1,20 @@
-//! Records for tests of what is made of them.
+//! Records for tests of what is derived from them.
 
 use super::{Exchange, SHAPE};
 use crate::figure::{Figures, Shape};
 use crate::record::{Answer, Detail, Engine, Leg, Measure, Phase, Plan, Record, Resources, Run, Sample};
 
-/// The shape of these records.
+/// Returns the shape of these records.
 pub fn shape() -> &'static Shape {
     &SHAPE
 }
 
-/// A record, read.
+/// Returns the figures of a record.
 pub fn read(record: &Record) -> Figures<'_> {
     Figures::new(&SHAPE, record)
 }
 
-/// Each step takes as long as `ms` says of the run; the server claims `own_ms` of it.
+/// Returns a leg in which each step takes as long as `ms` says for the run; the server claims `own_ms` of it.
 pub fn leg(name: &str, runs: u32, ms: impl Fn(&str, u32) -> f64, own_ms: Option<f64>) -> Leg {
     let exchange = own_ms.map(|ms| Exchange {
         server_ns: Some((ms * 1e6) as u64),
@@ -65,7 +65,8 @@ fn record(legs: Vec<Leg>) -> Record {
     Record { partial: None, legs, ..Record::beginning(SHAPE.name, Default::default(), Plan::default()) }
 }
 
-/// Of 80 ms through the server, streams take 43, the server 12 of the 30 that remain, the wire 5. Runs drift by 10 %.
+/// Returns a record in whose first run 80 ms pass through the server: 43 for streams, 20 for the server's own
+/// time, 5 for the wire, and 12 for the rest. Each further run takes 10 % of the first longer.
 pub fn whole(runs: u32) -> Record {
     let drift = |ms: f64| move |_: &str, run: u32| ms * (0.9 + 0.1 * f64::from(run));
     record(vec![

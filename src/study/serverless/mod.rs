@@ -1,7 +1,8 @@
-//! The 15-step port of speedtest1 (sqlitend): the same SQL run embedded, and through sqld over a Hrana WebSocket.
+//! The 15-step port of speedtest1 (sqlitend): the same SQL run embedded, and through sqld over a Hrana
+//! WebSocket.
 //!
-//! What its publication does not state — the tables, the rows, the size of a range — was chosen so that the work
-//! resembles what its figures allow; `reference/sqlitend-serverless.toml` lists it.
+//! What its publication does not state (the tables, the rows, the size of a range) was chosen so that the
+//! work resembles what its figures allow; `reference/sqlitend-serverless.toml` lists it.
 
 mod args;
 #[cfg(test)]
@@ -25,7 +26,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
-/// The study.
+/// The study `serverless`.
 pub struct Serverless;
 
 const NAME: &str = "serverless";
@@ -56,7 +57,7 @@ fn effect(parameter: &str) -> Effect {
     }
 }
 
-/// The steps, in the order they run: short name, and the name in publications.
+/// The steps in the order in which they run, each with its short name and its name in publications.
 pub const STEPS: [(&str, &str); 15] = [
     ("create-schema", "create schema + indexes"),
     ("insert-1", "insert 5,000 rows, 1 row/statement"),
@@ -91,10 +92,10 @@ pub enum Leg {
 }
 
 impl Leg {
-    /// All of them.
+    /// All legs, in the order in which they run.
     pub const ALL: [Leg; 5] = [Leg::Embedded, Leg::Sqld, Leg::SqldHeld, Leg::SqldBatch, Leg::Floor];
 
-    /// Name in records and references.
+    /// Returns the name used in records and references.
     pub const fn name(self) -> &'static str {
         match self {
             Leg::Embedded => "embedded",
@@ -106,30 +107,30 @@ impl Leg {
     }
 }
 
-/// What passed between a client and its server, and what it cost either.
+/// The traffic between a client and its server, and the time that it took on each side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exchange {
-    /// The time that the server says it took for the statements.
+    /// The time that the server says it took for the statements, in ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_ns: Option<u64>,
-    /// CPU time of the client.
+    /// The CPU time of the client, in ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cpu_ns: Option<u64>,
-    /// Times that the client waited for the server.
+    /// How often the client waited for the server.
     pub round_trips: u64,
-    /// Bodies of messages, without their frames.
+    /// The bytes of the message bodies that were sent, without their frames.
     pub sent_bytes: u64,
-    /// Bodies of messages, without their frames.
+    /// The bytes of the message bodies that were received, without their frames.
     pub received_bytes: u64,
 }
 
 impl Exchange {
-    /// What passed since `before`.
+    /// Returns the traffic since `before`.
     pub fn since(&self, before: &Exchange) -> Exchange {
         let difference = |now: Option<u64>, then: Option<u64>| now.zip(then).map(|(now, then)| now - then);
         Exchange {
-            // A server that does not tell its time leaves 0.
+            // A server that does not report its time leaves 0.
             server_ns: difference(self.server_ns, before.server_ns).filter(|ns| *ns > 0),
             client_cpu_ns: difference(self.client_cpu_ns, before.client_cpu_ns),
             round_trips: self.round_trips - before.round_trips,
@@ -197,7 +198,7 @@ impl Study for Serverless {
     }
 }
 
-/// What the first leg with a server costs over the baseline.
+/// Returns the cost of the first leg with a server over the baseline.
 fn headline(figures: Figures) -> Option<Headline> {
     let record = figures.record;
     let sql = |name: &&str| record.leg(name).is_some_and(|leg| leg.engine.sqlite_version.is_some());

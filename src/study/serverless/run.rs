@@ -1,4 +1,5 @@
-//! Measures the 15 steps leg by leg in turn, run by run, so that a drift of the machine meets all of them alike.
+//! Measures the 15 steps, alternating between the legs in each run so that a drift of the machine affects all
+//! of them alike.
 
 use super::args::Options;
 use super::side::{self, Facts, LegRun, Place, Target};
@@ -15,29 +16,29 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is to be measured.
+/// A measurement, checked and ready to run.
 pub struct Measurement {
     parameters: Parameters,
-    /// The legs, in order.
+    /// The legs, in the order in which they run.
     legs: Vec<LegName>,
-    /// Counted runs of each leg.
+    /// The number of counted runs of each leg.
     runs: u32,
-    /// Runs before them.
+    /// The number of uncounted runs at the start.
     warmup: u32,
     place: Place,
 }
 
-/// Counted runs unless told otherwise: the fewest with an interval.
+/// The default number of counted runs, which is the smallest that gives an interval.
 pub const RUNS: u32 = 5;
 const WARMUP: u32 = 1;
-/// The variable that may hold a token.
+/// The environment variable that may hold a token.
 const TOKEN: &str = "REPRO_AUTH_TOKEN";
 
 impl Measurement {
     /// Checks the options against each other and against the machine.
     ///
     /// # Errors
-    /// The option that can't be, with what to do.
+    /// Names the option that can't be satisfied, and says what to do.
     pub fn new(options: Options, setting: &Setting) -> Result<Measurement> {
         let legs = match options.leg.is_empty() {
             true => LegName::ALL.to_vec(),
@@ -78,7 +79,8 @@ impl Measurement {
         leg
     }
 
-    /// Adds the run to the record; one that failed, or did other work than its neighbours, ends the measurement.
+    /// Adds the run to the record; a run that failed, or did other work than the other legs, ends the
+    /// measurement.
     fn keep(
         &self,
         session: &mut Session,
@@ -113,7 +115,7 @@ impl Measurement {
     }
 }
 
-/// A server of our own, or the one that is named.
+/// Returns a server for the program to start, or the one that the user named.
 fn target(options: &Options, folder: &Path) -> Result<Target> {
     let Some(url) = &options.remote.url else {
         return Ok(Target::Own(server::own(&options.server, folder)?));
@@ -158,7 +160,7 @@ fn learn(leg: &mut Leg, facts: Facts) {
     leg.settings = facts.settings;
 }
 
-/// The legs of one run must have run the same SQL with the same arguments.
+/// Returns a failure if the run did not run the same SQL with the same arguments as the other legs.
 fn other_work(record: &Record, number: u32, name: LegName, run: &LegRun) -> Option<Failure> {
     let own = run.work.as_ref()?;
     let runs = record.legs.iter().flat_map(|leg| leg.runs.iter().map(move |run| (leg, run)));
@@ -169,7 +171,7 @@ fn other_work(record: &Record, number: u32, name: LegName, run: &LegRun) -> Opti
     Some(Failure::saying(Cause::OtherWork, why))
 }
 
-/// Beside the record, or in the folder for temporary files; says where.
+/// Saves what the server wrote beside the record or in the folder for temporary files, and says where.
 fn keep_log(session: &Session, log: &str) -> String {
     let (folder, name) = match session.path() {
         Some(record) => (record.with_file_name(""), record.file_stem().unwrap_or_default().to_owned()),
@@ -181,7 +183,7 @@ fn keep_log(session: &Session, log: &str) -> String {
     }
 }
 
-/// Writes NAME.sqld.log, or NAME-2.sqld.log where that exists already, and so on.
+/// Writes NAME.sqld.log, or NAME-2.sqld.log if that exists already, and so on.
 fn write_new(folder: &Path, name: &str, log: &str) -> std::io::Result<PathBuf> {
     let mut path = folder.join(format!("{name}.sqld.log"));
     for number in 2.. {

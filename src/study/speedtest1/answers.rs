@@ -21,13 +21,13 @@ struct Answer {
     hash: String,
 }
 
-/// `reference/answers.toml`, which says how each hash was established.
+/// The answers in `reference/answers.toml`, which says how each hash was established.
 static ANSWERS: LazyLock<Vec<Answer>> = LazyLock::new(|| {
     let text = include_str!("../../../reference/answers.toml");
     toml::from_str::<AnswerFile>(text).expect("reference/answers.toml is tested").answer
 });
 
-/// The hash that `workload` must give on SQLite `version`; `None` when nobody has established it.
+/// Returns the hash that `workload` must give on SQLite `version`, or `None` if nobody has established it.
 pub fn known(version: &str, workload: &Workload) -> Option<VerificationHash> {
     if !workload.keeps_answers() {
         return None;

@@ -39,16 +39,17 @@ pub struct PlaceArgs {
     pub temp_dir: Option<PathBuf>,
 }
 
-/// Where the tool's database lives.
+/// Where the tool's database is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Database {
-    /// No name is given, as cited: SQLite makes an unnamed temporary file when its cache spills.
+    /// No database is named, as in the cited command: SQLite makes an unnamed temporary file when its cache
+    /// spills.
     #[default]
     Temporary,
-    /// `--memdb`.
+    /// The database is in memory (`--memdb`).
     Memory,
-    /// A file named with `--database`.
+    /// The database is a file named with `--database`.
     File,
 }
 
@@ -244,7 +245,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Options that may follow `--`, with the number of values that each takes.
+/// Options of the tool that may follow `--`, with the number of values that each takes.
 const PASSED: &[(&str, usize)] = &[
     ("fullfsync", 0),
     ("hard-heap-limit", 1),
@@ -279,7 +280,7 @@ impl Workload {
     /// Checks what the types can't: limits that depend on each other, and the options after `--`.
     ///
     /// # Errors
-    /// A sentence that names the option, what was expected and what to do.
+    /// Returns a sentence that names the option, what was expected and what to do.
     pub fn check(&self) -> Result<(), String> {
         self.check_ranges()?;
         let scaled = u64::from(self.size) * self.testset.largest_scale();
@@ -299,7 +300,7 @@ impl Workload {
         self.check_extra()
     }
 
-    /// What the command line can't get wrong, but a reference can.
+    /// Checks ranges that the command line enforces but a reference may violate.
     fn check_ranges(&self) -> Result<(), String> {
         let ranges = [
             ("size", Some(self.size), 1..=100_000),
@@ -346,8 +347,8 @@ impl Workload {
         Ok(())
     }
 
-    /// The tool's arguments, without the database name. Only what differs from the tool's default is
-    /// named, but for the size, which is always said.
+    /// Returns the tool's arguments without the database name. Only options that differ from the tool's
+    /// default are included, except for the size, which is always given.
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = vec!["--size".to_string(), self.size.to_string()];
         let mut value = |name: &str, value: Option<String>| {
@@ -387,16 +388,17 @@ impl Workload {
         arguments
     }
 
-    /// Whether the known answers of the default options hold for these too. Every other option was seen to
-    /// leave the hash as it is (`reference/answers.toml` lists them); these change the results or their text.
+    /// Returns whether the known answers of the default options hold for these options, too. All others were
+    /// seen to leave the hash unchanged (`reference/answers.toml` lists them); the ones tested here change
+    /// the results or their text.
     pub fn keeps_answers(&self) -> bool {
         self.repeat.is_none_or(|n| n == 1) && self.utf16.is_none() && self.temp.is_none_or(|n| n == 0)
     }
 
-    /// Bytes that the database, its journal and the copy that VACUUM makes may take at their peak.
+    /// Returns how many bytes the database, its journal and the copy made by VACUUM may take at their peak.
     ///
-    /// From above: `du` during runs of 3.53.4 at sizes 100 and 200 peaked at 0.94 MB per unit of size for a
-    /// named file and 0.25 MB for a temporary one.
+    /// This is an upper bound: `du` during runs of 3.53.4 at sizes 100 and 200 peaked at 0.94 MB per unit of
+    /// size for a named file and 0.25 MB for a temporary one.
     pub fn disk_bytes(&self) -> u64 {
         let per_unit = match self.database {
             Database::Memory => 0,
@@ -414,7 +416,7 @@ impl fmt::Display for Workload {
     }
 }
 
-/// The tool counts these bytes in 32 bits.
+/// Parses a number of bytes, which must fit into the tool's 32-bit counter.
 fn bytes(text: &str) -> Result<u32, String> {
     let total = parse::bytes(text)?;
     u32::try_from(total)

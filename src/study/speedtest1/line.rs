@@ -3,15 +3,16 @@
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// What one line says. Names are without their dot leaders.
+/// The meaning of one line. Names are without their dot leaders.
 #[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// `-- Speedtest1 for SQLite 3.53.4 2026-07-24 19:02:57 bf7c…` (the id is cut at 48 characters, at 50 before 2019).
+    /// `-- Speedtest1 for SQLite 3.53.4 2026-07-24 19:02:57 bf7c…` (the id is cut at 48 characters, or at 50
+    /// before 2019).
     Banner { version: &'a str, source_id: &'a str },
     /// `       Begin testset "orm"`.
     Testset(&'a str),
-    /// ` 100 - 50000 INSERTs into table with no index......    0.058s`, or a row still running.
+    /// ` 100 - 50000 INSERTs into table with no index......    0.058s`, or a row that is still running.
     Row { number: u32, name: &'a str, time: Option<Time> },
     /// `       TOTAL.....    3.708s`.
     Total(Time),
@@ -21,7 +22,7 @@ pub enum Line<'a> {
     Statistic { name: &'a str, value: &'a str },
     /// A `-- Compile option:` line of `--stats`.
     CompileOption(&'a str),
-    /// Anything else.
+    /// Any other line.
     Other,
 }
 
@@ -34,20 +35,20 @@ pub struct Time {
 }
 
 impl Time {
-    /// Milliseconds. An unpadded fraction is read as the number of milliseconds (`0.64` is 64 ms);
-    /// only a TOTAL that adds up can confirm that reading. Negative when the wall clock stepped back:
-    /// the tool then prints both parts with a sign (`-1.-500s`).
+    /// Returns the time in milliseconds. An unpadded fraction is read as the number of milliseconds (`0.64`
+    /// is 64 ms); only a TOTAL that adds up can confirm that reading. The time is negative when the wall
+    /// clock stepped back: the tool then prints both parts with a sign (`-1.-500s`).
     pub fn milliseconds(self) -> i64 {
         self.whole * 1000 + self.fraction
     }
 
-    /// False when the fraction has fewer than three digits: a C library without `%03d`, or seconds that
-    /// somebody rounded.
+    /// Returns `false` when the fraction has fewer than three digits, because the C library lacks `%03d` or
+    /// somebody rounded the seconds.
     pub fn padded(self) -> bool {
         self.decimals == 3
     }
 
-    /// Milliseconds, if what is printed are rounded seconds (`0.64` is 640 ms).
+    /// Returns the milliseconds on the assumption that rounded seconds were printed (`0.64` is 640 ms).
     pub fn as_decimal(self) -> i64 {
         self.whole * 1000 + self.fraction * 10_i64.pow(3 - self.decimals)
     }
@@ -72,7 +73,7 @@ pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("pattern is constant")
 }
 
-/// Reads one line, without its line end.
+/// Parses one line, given without its line end.
 pub fn parse(line: &str) -> Line<'_> {
     if let Some(found) = TESTSET.captures(line) {
         return Line::Testset(found.get(1).map_or("", |m| m.as_str()));
@@ -85,7 +86,7 @@ pub fn parse(line: &str) -> Line<'_> {
         let rest = found.get(2).map_or("", |m| m.as_str());
         let (name, time) = split_time(rest);
         let name = name.trim_end_matches(['.', ' ', '\t']);
-        // Damaged text and rows of tables are no rows of the tool, whose names are plain.
+        // The tool's names are plain ASCII, so damaged text and rows of tables are not its rows.
         let plain = !name.is_empty() && name.bytes().all(|byte| matches!(byte, b' '..=b'{' | b'}' | b'~'));
         return if plain || time.is_none() { Line::Row { number, name, time } } else { Line::Other };
     }
@@ -107,7 +108,7 @@ pub fn parse(line: &str) -> Line<'_> {
     Line::Other
 }
 
-/// The time that ends `line`, with the text before it.
+/// Splits `line` into the text and the time at its end, if it ends in a time.
 pub fn split_time(line: &str) -> (&str, Option<Time>) {
     match TIME_AT_END.captures(line) {
         Some(found) => {
@@ -118,8 +119,8 @@ pub fn split_time(line: &str) -> (&str, Option<Time>) {
     }
 }
 
-/// The part of a line with which the tool starts a row: it flushes after `NUMBER - NAME`, 60 columns wide,
-/// and one blank.
+/// Returns the part of a line with which the tool starts a row: it flushes after `NUMBER - NAME`, which is 60
+/// columns wide, and one blank.
 pub fn row_start(line: &[u8]) -> Option<&[u8]> {
     ROW_START.find(line).map(|found| found.as_bytes())
 }
@@ -130,7 +131,7 @@ fn time(whole: &str, fraction: &str) -> Time {
     Time {
         whole: whole.parse().unwrap_or(0),
         fraction: if below_zero { -milliseconds } else { milliseconds },
-        // With its sign, `%03d` takes three columns too.
+        // Together with its sign, `%03d` also takes three columns.
         decimals: fraction.len().min(3) as u32,
     }
 }

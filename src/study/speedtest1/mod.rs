@@ -1,4 +1,5 @@
-//! SQLite's own benchmark, `test/speedtest1.c`: its options, its output, its known answers, and runs of it.
+//! SQLite's own benchmark, `test/speedtest1.c`: its options, its output, its known answers, and how it is
+//! run.
 
 pub mod answers;
 pub mod args;
@@ -25,10 +26,10 @@ use anyhow::Result;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::sync::LazyLock;
 
-/// The study.
+/// The study `speedtest1`.
 pub struct Speedtest1;
 
-/// The only leg.
+/// The name of the study's only leg.
 const LEG: &str = "native";
 
 static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape {
@@ -115,7 +116,7 @@ impl Study for Speedtest1 {
     }
 }
 
-/// TOTAL.
+/// Returns TOTAL, the figure that a record is cited for.
 fn headline(figures: Figures) -> Option<Headline> {
     let leg = figures.record.legs.first()?;
     let key = FigureKey::row(WHOLE);

@@ -1,4 +1,4 @@
-//! From speedtest1's output to the steps of a run, as it streams.
+//! Turns speedtest1's output into the steps of a run while it streams in.
 
 use super::StepKey;
 use super::line::{self, Line};
@@ -7,32 +7,32 @@ use std::collections::HashMap;
 use std::fmt;
 use thiserror::Error;
 
-/// The first line of the tool: which SQLite it holds.
+/// The first line of the tool, which says which SQLite it contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Banner {
-    /// Such as `3.53.4`.
+    /// The SQLite version, such as `3.53.4`.
     pub version: String,
-    /// Date, time and check-in, cut by the tool at 48 characters.
+    /// The date, time and check-in, cut off by the tool at 48 characters.
     pub source_id: String,
 }
 
-/// One finished row.
+/// A finished row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepRow {
-    /// Identity of the step.
+    /// The key of the step.
     pub key: StepKey,
-    /// Name as printed, without its dot leader.
+    /// The name as printed, without its dot leader.
     pub name: String,
-    /// Time as printed, in milliseconds. Negative when the wall clock stepped back.
+    /// The time as printed, in milliseconds; negative when the wall clock stepped back.
     pub reported_ms: i64,
 }
 
-/// The line that `--verify` adds: how many bytes of results, and their hash.
+/// The line that `--verify` adds: the number of bytes of results, and their hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerificationHash {
-    /// Bytes of query results that went into the hash.
+    /// The number of bytes of query results that went into the hash.
     pub bytes: u64,
-    /// 48 hexadecimal digits.
+    /// The hash as 48 hexadecimal digits.
     pub hash: String,
 }
 
@@ -45,53 +45,53 @@ impl fmt::Display for VerificationHash {
 /// Everything that one run printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOutput {
-    /// Absent in output of harnesses before 2016.
+    /// The banner; absent in the output of harnesses before 2016.
     pub banner: Option<Banner>,
-    /// Finished rows, in order.
+    /// The finished rows, in order.
     pub steps: Vec<StepRow>,
-    /// The row that had started and never finished.
+    /// The key and name of a row that started and never finished.
     pub unfinished: Option<(StepKey, String)>,
-    /// TOTAL in milliseconds; absent when the run did not end.
+    /// TOTAL in milliseconds; absent when the run did not reach its end.
     pub total_ms: Option<i64>,
-    /// Present with `--verify`.
+    /// The verification hash; present with `--verify`.
     pub hash: Option<VerificationHash>,
-    /// Name and value of each line of `--stats`.
+    /// The name and value of each line of `--stats`.
     pub statistics: Vec<(String, String)>,
-    /// Compile options that `--stats` lists.
+    /// The compile options that `--stats` lists.
     pub compile_options: Vec<String>,
 }
 
 /// Why an output can't be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
-    /// The sum of all rows must be TOTAL, to the millisecond.
+    /// The sum of all rows is not TOTAL, to the millisecond.
     #[error("TOTAL is {} s, but the rows add up to {} s: rows are missing or changed", seconds(*total_ms), seconds(*sum_ms))]
     TotalMismatch {
-        /// As printed.
+        /// TOTAL in ms, as printed.
         total_ms: i64,
-        /// As added up.
+        /// The sum of the rows in ms.
         sum_ms: i64,
     },
     /// The wall clock was set back while the step ran.
     #[error("row {0} took a negative time: the wall clock was set back during the run")]
     NegativeStep(StepKey),
-    /// A testset began that was not asked for, or out of order.
+    /// A testset began that was not asked for or was out of order.
     #[error("testset `{found}` began where `{expected}` was expected")]
     WrongTestset {
-        /// What the list says.
+        /// The testset that the list puts here.
         expected: String,
-        /// What the tool printed.
+        /// The testset that the tool printed.
         found: String,
     },
-    /// Something that the tool does not print there.
+    /// The tool does not print this text at this place.
     #[error("`{}` is not part of speedtest1's output here", excerpt(.0))]
     Unexpected(String),
-    /// More testsets than were asked for.
+    /// More testsets began than were asked for.
     #[error("a testset began after the last one that was asked for")]
     SurplusTestset,
 }
 
-/// At most 60 characters of `text`, printable.
+/// Returns at most 60 characters of `text`, with control characters replaced.
 pub fn excerpt(text: &str) -> String {
     let clean: String = text.trim().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     match clean.char_indices().nth(60) {
@@ -104,20 +104,21 @@ fn seconds(ms: i64) -> String {
     format!("{}{}.{:03}", if ms < 0 { "-" } else { "" }, ms.abs() / 1000, ms.abs() % 1000)
 }
 
-/// Puts rows, headers and TOTAL together into a [`RunOutput`], and checks that they fit.
+/// Assembles rows, headers and TOTAL into a [`RunOutput`], and checks that they fit together.
 pub struct Assembler {
     expected: Option<Vec<String>>,
     position: usize,
     testset: Option<String>,
     testset_begins: bool,
-    /// How many finished steps there are of each testset and number.
+    /// The number of finished steps for each testset and number.
     occurrences: HashMap<(String, u32), u32>,
-    /// What has been put together so far.
+    /// The output assembled so far.
     pub output: RunOutput,
 }
 
 impl Assembler {
-    /// `expected`: the testsets that were asked for, in order; `None` when the text alone must tell.
+    /// Creates an assembler. `expected` lists the testsets that were asked for, in order; with `None` they
+    /// are inferred from the text alone.
     pub fn new(expected: Option<Vec<String>>) -> Self {
         Assembler {
             expected,
@@ -129,7 +130,7 @@ impl Assembler {
         }
     }
 
-    /// A `Begin testset` header.
+    /// Takes a `Begin testset` header.
     pub fn testset(&mut self, name: &str) -> Result<(), Fault> {
         if let Some(list) = &self.expected {
             let due = list.get(self.position).ok_or(Fault::SurplusTestset)?;
@@ -142,7 +143,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// A row has started; returns its key.
+    /// Takes the start of a row and returns its key.
     pub fn start(&mut self, number: u32, name: &str) -> Result<StepKey, Fault> {
         if self.testset_begins {
             self.begin_testset(name)?;
@@ -155,7 +156,7 @@ impl Assembler {
         Ok(key)
     }
 
-    /// The row that started last has ended. The `Reset the database` row, 999, closes a testset.
+    /// Takes the time of the row that started last. The `Reset the database` row, 999, closes a testset.
     pub fn finish(&mut self, reported_ms: i64) -> Result<(), Fault> {
         let Some((key, name)) = self.output.unfinished.take() else {
             return Err(Fault::Unexpected(format!("a time without a row, {reported_ms} ms")));
@@ -171,7 +172,7 @@ impl Assembler {
         negative.map_or(Ok(()), Err)
     }
 
-    /// The TOTAL line.
+    /// Takes the TOTAL line.
     pub fn total(&mut self, total_ms: i64) -> Result<(), Fault> {
         let sum_ms = self.output.steps.iter().map(|row| row.reported_ms).sum();
         self.output.total_ms = Some(total_ms);
@@ -191,42 +192,42 @@ impl Assembler {
     }
 }
 
-/// What a piece of live output brought.
+/// What a piece of live output contained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The tool said which SQLite it holds.
+    /// The tool said which SQLite it contains.
     Banner(Banner),
-    /// A step is now running.
+    /// The step with this key and name is now running.
     Started(StepKey, String),
     /// The running step has ended.
     Finished,
-    /// TOTAL was printed: every step has ended.
+    /// TOTAL was printed, so every step has ended.
     Total,
-    /// The output breaks a rule; what follows is read all the same.
+    /// The output breaks a rule; the scanner continues with what follows.
     Fault(Fault),
 }
 
-/// Reads the official tool's output strictly, in pieces of any size, as it comes.
+/// Reads the official tool's output strictly, as it arrives in pieces of any size.
 pub struct Scanner {
     pending: Vec<u8>,
-    /// Whether the start of a row has been looked at in the pending line.
+    /// Whether the pending line has already been examined for the start of a row.
     row_seen: bool,
     row_open: bool,
     assembler: Assembler,
 }
 
-/// A line longer than this is not the tool's: it is cut and reported.
+/// The longest line in bytes; a longer one does not come from the tool and is cut and reported.
 const LINE_LIMIT: usize = 64 * 1024;
 
 impl Scanner {
-    /// A scanner for a run of `testsets`, in order.
+    /// Creates a scanner for a run of `testsets`, in this order.
     pub fn new(testsets: Vec<String>) -> Self {
         let assembler = Assembler::new(Some(testsets));
         Scanner { pending: Vec::new(), row_seen: false, row_open: false, assembler }
     }
 
-    /// Takes the next piece and returns what it brought. Where one piece ends and the next begins makes no
-    /// difference to the events, only to how soon they come.
+    /// Takes the next piece of output and returns the events in it. Where one piece ends and the next begins
+    /// affects only when events are returned, not which.
     pub fn feed(&mut self, piece: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
         for mut part in piece.split_inclusive(|&byte| byte == b'\n') {
@@ -248,17 +249,17 @@ impl Scanner {
         events
     }
 
-    /// The testset that has begun last.
+    /// Returns the testset that began last.
     pub fn testset(&self) -> Option<String> {
         self.assembler.testset.clone()
     }
 
-    /// Ends the reading.
+    /// Ends the scan and returns what was assembled.
     pub fn finish(self) -> RunOutput {
         self.assembler.output
     }
 
-    /// Starts the row at the beginning of the pending line, once it is there.
+    /// Starts the row at the beginning of the pending line as soon as it is complete there.
     fn row_start(&mut self, events: &mut Vec<Event>) -> Result<(), Fault> {
         if self.row_seen || self.assembler.output.total_ms.is_some() {
             return Ok(());
@@ -321,7 +322,7 @@ impl Scanner {
 }
 
 impl RunOutput {
-    /// Keeps a line that may follow TOTAL; false when it is none.
+    /// Stores a line that may follow TOTAL; returns `false` if the line is not one of these.
     pub fn record_trailer(&mut self, parsed: &Line<'_>) -> bool {
         match parsed {
             Line::Hash { bytes, hash } if self.hash.is_none() => {

@@ -1,22 +1,22 @@
-//! The key of a row.
+//! The key of a step, which is a row of the tool's output.
 
 use std::fmt;
 
-/// Identity of a timed step.
+/// The identity of a timed step.
 ///
-/// speedtest1 numbers its steps per testset, and repeats a number inside one (`star` has two
-/// 130s), so the number alone is not a key.
+/// speedtest1 numbers its steps within each testset and may repeat a number there (`star` has two 130s), so
+/// the number alone is not a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StepKey {
-    /// Testset the step belongs to, such as `main`.
+    /// The testset that the step belongs to, such as `main`.
     pub testset: String,
-    /// Number printed by the tool, such as 310.
+    /// The number printed by the tool, such as 310.
     pub number: u32,
-    /// 1 for the first step of that number in the testset, 2 for the second, …
+    /// 1 for the first step of that number in the testset, 2 for the second, and so on.
     pub occurrence: u32,
 }
 
-/// `main/310`, and `star/130#2` for the second 130 of `star`.
+/// Writes `main/310`, or `star/130#2` for the second 130 of `star`.
 impl fmt::Display for StepKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.testset, self.number)?;

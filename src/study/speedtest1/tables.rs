@@ -1,4 +1,4 @@
-//! Rows under their testsets, and TOTAL.
+//! The table of a record: rows below their testsets, and TOTAL.
 
 use crate::figure::{FigureKey, Figures, WHOLE};
 use crate::record::Leg;
@@ -6,7 +6,7 @@ use crate::report::record::median_and_interval;
 use crate::report::table::{Table, Text, cells, left, ms, right};
 use crate::stats::Summary;
 
-/// The table of a record.
+/// Returns the table of a record.
 pub fn rows(figures: Figures, leg: &Leg) -> Table {
     let columns = vec![
         left("step"),
@@ -37,7 +37,7 @@ pub fn rows(figures: Figures, leg: &Leg) -> Table {
     table
 }
 
-/// The sum of a testset's rows, run by run.
+/// Returns the table row of a testset with the sum of its rows, taken run by run.
 fn testset_row(figures: Figures, leg: &Leg, testset: &str) -> Vec<Text> {
     let names = leg.phases.iter().map(|phase| phase.name.as_str());
     let own: Vec<&str> =

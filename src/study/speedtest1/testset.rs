@@ -1,4 +1,4 @@
-//! Testsets of speedtest1: their names, lists of them, and how to tell one by its first step.
+//! The testsets of speedtest1: their names, lists of them, and how to recognise one by its first step.
 
 use super::StepKey;
 use std::fmt;
@@ -8,13 +8,13 @@ use std::str::FromStr;
 pub const TESTSETS: &[&str] =
     &["main", "orm", "cte", "json", "fp", "parsenumber", "rtree", "star", "app", "trigger", "debug1"];
 
-/// What the tool's macro `mix1`, its default list, stands for (`zMix1Tests` in speedtest1.c).
+/// The expansion of the tool's default list, the macro `mix1` (`zMix1Tests` in speedtest1.c).
 const MIX1: &str = "main,orm/25,cte/20,json,fp/3,parsenumber/25,rtree/10,star,app";
 
 /// The version whose steps [`missing_steps`] knows.
 pub const STEPS_OF: &str = "3.53.4";
 
-/// Numbers of the steps of each testset that can end: `debug1` has no steps, and `trigger` fails.
+/// The numbers of the steps of each testset that can finish: `debug1` has no steps, and `trigger` fails.
 const STEPS: &[(&str, &[u32])] = &[
     (
         "main",
@@ -33,8 +33,8 @@ const STEPS: &[(&str, &[u32])] = &[
     ("app", &[100, 110]),
 ];
 
-/// Steps that a whole run of the testsets in `found` has too. A row of 0.000 s that somebody removed leaves
-/// TOTAL as it is, so only this tells.
+/// Returns the steps that a complete run of the testsets in `found` has but `found` lacks. Someone who
+/// removes a row of 0.000 s leaves TOTAL unchanged, so nothing else reveals it.
 pub fn missing_steps(found: &[StepKey]) -> Vec<StepKey> {
     let mut missing = Vec::new();
     for (testset, numbers) in STEPS.iter().filter(|(name, _)| found.iter().any(|key| key.testset == *name)) {
@@ -49,18 +49,18 @@ pub fn missing_steps(found: &[StepKey]) -> Vec<StepKey> {
     missing
 }
 
-/// A validated argument of `--testset`: `mix1`, or names with optional `/SCALE` in percent.
+/// A validated argument of `--testset`: `mix1`, or names with an optional `/SCALE` in percent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestsetList(String);
 
 impl TestsetList {
-    /// The testsets in the order they run.
+    /// Returns the names of the testsets in the order in which they run.
     pub fn names(&self) -> Vec<String> {
         let list = if self.0 == "mix1" { MIX1 } else { &self.0 };
         list.split(',').map(|item| item.split('/').next().unwrap_or(item).to_string()).collect()
     }
 
-    /// The largest `/SCALE`, in percent; 100 when none is given.
+    /// Returns the largest `/SCALE` in percent, or 100 when none is given.
     pub fn largest_scale(&self) -> u64 {
         let scales = self.0.split(',').map(|item| match item.split_once('/') {
             Some((_, scale)) => scale.parse().unwrap_or(100),
@@ -69,7 +69,7 @@ impl TestsetList {
         scales.max().unwrap_or(100)
     }
 
-    /// The list as written.
+    /// Returns the list as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -130,7 +130,7 @@ impl<'de> serde::Deserialize<'de> for TestsetList {
     }
 }
 
-/// The testset whose first step has this name, for output that prints no header.
+/// Returns the testset whose first step has this name, for output without a header.
 ///
 /// The tool prints no header for the first testset of a list, nor while the total is 0 ms.
 pub fn of_first_step(name: &str) -> Option<&'static str> {
@@ -151,8 +151,8 @@ pub fn of_first_step(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The `--size` of a run, told by the row count in the name of the first step of `main`
-/// (500 rows per unit of size in every version since 2013).
+/// Returns the `--size` of a run, derived from the row count in the name of the first step of `main` (500
+/// rows per unit of size in every version since 2013).
 pub fn size_of_main(first_step: &str) -> Option<u32> {
     let count: u32 = first_step.strip_suffix(" INSERTs into table with no index")?.parse().ok()?;
     (count > 0 && count.is_multiple_of(500)).then_some(count / 500)

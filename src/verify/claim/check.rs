@@ -1,4 +1,4 @@
-//! What must hold of a claim before anything is judged by it.
+//! Checks claims before anything is judged by them.
 
 use super::{Bounds, Claim, Key, Test};
 use crate::figure::{FigureKey, Metric, Shape};
@@ -8,7 +8,7 @@ impl Claim {
     /// Checks what the types can't.
     ///
     /// # Errors
-    /// What is missing or makes no sense.
+    /// Says what is missing or makes no sense.
     pub fn check(&self, shape: &Shape) -> Result<(), String> {
         self.test.check()?;
         if let Test::Share { phase, counts, .. } = &self.test {
@@ -27,7 +27,7 @@ impl Claim {
         }
     }
 
-    /// Every figure that it is about.
+    /// Returns the keys of all figures that the claim is about.
     pub fn figures(&self) -> Vec<FigureKey> {
         self.test.figures()
     }
@@ -109,13 +109,13 @@ fn check_share(shape: &Shape, phase: &str, counts: &[String]) -> Result<(), Stri
     }
 }
 
-/// The rate of a phase.
+/// Returns the key of the rate of a phase.
 pub(super) fn rate(leg: &str, phase: &str) -> FigureKey {
     FigureKey::new(leg, phase, Metric::Rate)
 }
 
 impl Bounds {
-    /// `subject` says what is bounded.
+    /// Checks that there is a bound and that the bounds are consistent; `subject` names what they limit.
     fn check(self, subject: &str) -> Result<(), String> {
         match (self.at_least, self.at_most) {
             (None, None) => Err(format!("{subject} needs at_least or at_most")),

@@ -1,10 +1,10 @@
-//! Counts of a record.
+//! Counts of a record that claims can be about.
 
 use super::Quantity;
 use crate::record::{Leg, Measure, Record, Run};
 use std::collections::HashSet;
 
-/// The quantity in a record; `None` when it does not say.
+/// Returns the quantity in a record, or `None` when the record does not say.
 pub fn count(record: &Record, quantity: Quantity) -> Option<i64> {
     match quantity {
         Quantity::Errors => Some(runs(record).filter(|run| run.rejected.is_some()).count() as i64),
@@ -17,7 +17,7 @@ pub fn count(record: &Record, quantity: Quantity) -> Option<i64> {
     }
 }
 
-/// What the quantity counts, after a number.
+/// Returns the words for what the quantity counts, to follow a number.
 pub fn what(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::Errors => "failed or rejected runs",
@@ -45,7 +45,7 @@ fn largest_total_error(leg: &Leg) -> Option<i64> {
     leg.runs.iter().filter_map(distance).max()
 }
 
-/// Of rows, the part of the name before the number.
+/// Returns the number of testsets, which are the part of a row's name before the number.
 fn testsets(record: &Record) -> Option<i64> {
     let phases = &record.legs.first()?.phases;
     let mut names: Vec<&str> =
@@ -58,21 +58,22 @@ fn wrong_answers(record: &Record) -> i64 {
     measures(record).flat_map(|measure| &measure.checks).filter(|check| !check.holds()).count() as i64
 }
 
-/// Operations of these kinds in a hundred of a phase, rounded; in the first run that counts. `None` when the phase
-/// does not count one of the kinds.
+/// Returns the percentage of operations of these kinds in a phase, rounded, for the first run that counts, or `None`
+/// when the phase does not count one of the kinds.
 pub fn share(record: &Record, phase: &str, kinds: &[String]) -> Option<i64> {
     let sample = record.legs.iter().flat_map(|leg| leg.samples(phase)).next()?;
     let some = kinds.iter().map(|kind| sample.measure.counts.get(kind)).sum::<Option<u64>>()?;
     Some((some as f64 * 100.0 / sample.measure.operations?.max(1) as f64).round() as i64)
 }
 
-/// Warm-ups and rejected runs too: a failure is one wherever it happens.
+/// Returns the number of failed statements. Warm-ups and rejected runs are included, because a failure is one
+/// wherever it happens.
 fn failed_statements(record: &Record) -> Option<i64> {
     measures(record).next()?;
     Some(measures(record).map(Measure::failures).sum::<u64>() as i64)
 }
 
-/// Warm-ups and rejected runs too.
+/// Returns how many statements failed because the server was busy, including warm-ups and rejected runs.
 fn surfaced(record: &Record) -> Option<i64> {
     measures(record).next()?;
     Some(measures(record).filter_map(|measure| measure.busy_surfaced).sum::<u64>() as i64)

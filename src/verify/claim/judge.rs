@@ -1,17 +1,14 @@
-//! Judging claims, kind by kind.
+//! Judges claims, kind by kind.
 
 use super::super::verdict::{Judgement, Verdict};
 use super::check::rate;
 use super::server::{judge_health, judge_steady};
-use super::{Bounds, Claim, Key, Quantity, Test, count};
+use super::{Bounds, Claim, Judged, Key, Quantity, Test, count};
 use crate::figure::{self, FigureKey, Figures, Kind, Values};
 use crate::stats::{Ratio, median};
 
-/// A verdict and its reason.
-pub(super) type Judged = (Verdict, String);
-
 impl Claim {
-    /// Evaluates the claim on a record.
+    /// Judges the claim by a record.
     pub fn judge(&self, figures: Figures) -> Judgement {
         let judged = match &self.test {
             Test::Ratio { numerator, denominator, at_least, at_most } => {
@@ -55,18 +52,10 @@ impl Bounds {
         (self.at_least.unwrap_or(f64::NEG_INFINITY), self.at_most.unwrap_or(f64::INFINITY))
     }
 
-    /// How far the interval stays inside, or by how much it is outside (below 0).
+    /// Returns how far inside the bounds the interval stays; negative by how much it is outside.
     fn room(self, found: &Ratio) -> f64 {
         let ((low, high), (from, to)) = (self.ends(), ends(found));
         (from - low).min(high - to)
-    }
-}
-
-/// A ratio with its interval, or the remark that there is none.
-pub fn show(ratio: &Ratio) -> String {
-    match ratio.interval {
-        Some(i) => format!("{:.2} [{:.2}, {:.2}]", ratio.value, i.low, i.high),
-        None => format!("{:.2} (too few runs for an interval)", ratio.value),
     }
 }
 
@@ -85,13 +74,13 @@ fn values(figures: Figures, key: &FigureKey) -> Result<Values, Judged> {
     figures.finest(key).ok_or_else(|| missing(key))
 }
 
-/// A figure of the record, with its interval.
+/// Returns a figure of the record with its interval.
 fn estimate(figures: Figures, key: &FigureKey) -> Result<Ratio, Judged> {
     let (value, interval) = values(figures, key)?.estimate().ok_or_else(|| missing(key))?;
     Ok(Ratio { value, interval })
 }
 
-/// The ratio of two figures of the record.
+/// Returns the ratio of two figures of the record.
 fn ratio(figures: Figures, top: &FigureKey, bottom: &FigureKey) -> Result<Ratio, Judged> {
     let (a, b) = (values(figures, top)?, values(figures, bottom)?);
     figure::ratio(&a, &b).ok_or_else(|| {
@@ -110,15 +99,15 @@ fn judge_ratio(
     bounds: Bounds,
 ) -> Result<Judged, Judged> {
     let ratio = ratio(figures, top, bottom)?;
-    Ok((bounds.judge(&ratio), format!("{top} / {bottom} is {}; claimed: {bounds}", show(&ratio))))
+    Ok((bounds.judge(&ratio), format!("{top} / {bottom} is {}; claimed: {bounds}", ratio)))
 }
 
 fn judge_bound(figures: Figures, key: &FigureKey, bounds: Bounds) -> Result<Judged, Judged> {
     let found = estimate(figures, key)?;
-    Ok((bounds.judge(&found), format!("{key} is {}; claimed: {bounds}", show(&found))))
+    Ok((bounds.judge(&found), format!("{key} is {}; claimed: {bounds}", found)))
 }
 
-/// The worst figure decides.
+/// Judges several figures by the same bounds; the worst figure decides.
 fn judge_each(figures: Figures, keys: &[Key], bounds: Bounds) -> Result<Judged, Judged> {
     let found = keys.iter().map(|key| Ok((&key.0, estimate(figures, &key.0)?)));
     let found: Vec<(&FigureKey, Ratio)> = found.collect::<Result<_, Judged>>()?;
@@ -129,11 +118,12 @@ fn judge_each(figures: Figures, keys: &[Key], bounds: Bounds) -> Result<Judged, 
         Verdict::Reproduced => "the nearest to a bound",
         _ => "the worst",
     };
-    let reason = furthest.map_or(String::new(), |(key, found)| format!("{key} is {}", show(found)));
+    let reason = furthest.map_or(String::new(), |(key, found)| format!("{key} is {}", found));
     Ok((verdict, format!("{reason}, {of} of {}; claimed: each {bounds}", keys.len())))
 }
 
-/// What differs outweighs what is undecided, and that what is reproduced.
+/// Returns the worst verdict: what differs outweighs what is missing, that what is undecided, and that what
+/// is reproduced.
 fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     let weight = |verdict: &Verdict| match verdict {
         Verdict::Reproduced => 0,
@@ -144,7 +134,7 @@ fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     verdicts.max_by_key(weight).unwrap_or(Verdict::Reproduced)
 }
 
-/// The fall of each phase, and whether the interval of this one lies below that of every other.
+/// Judges whether the rate of this phase falls least: its interval must lie below that of every other phase.
 fn judge_least(
     figures: Figures,
     phase: &str,
@@ -155,7 +145,7 @@ fn judge_least(
     let fall = |name: &str| ratio(figures, &rate(from, name), &rate(to, name));
     let falls = phases.iter().map(|name| Ok((name.as_str(), fall(name)?)));
     let falls: Vec<(&str, Ratio)> = falls.collect::<Result<_, Judged>>()?;
-    let reasons: Vec<String> = falls.iter().map(|(name, fall)| format!("{name} {}", show(fall))).collect();
+    let reasons: Vec<String> = falls.iter().map(|(name, fall)| format!("{name} {}", fall)).collect();
     let (own, others): (Vec<_>, Vec<_>) = falls.iter().partition(|(name, _)| *name == phase);
     let (low, high) = own.first().map_or((f64::NAN, f64::NAN), |(_, fall)| ends(fall));
     let verdict = match () {
@@ -205,14 +195,12 @@ fn judge_order(figures: Figures, steps: &[Key]) -> Result<Judged, Judged> {
     let growths: Vec<(&[Key], Ratio)> = growths.collect::<Result<_, Judged>>()?;
     let above_one = |(_, ratio): &(&[Key], Ratio)| Verdict::within(ratio, 1.0, f64::INFINITY);
     let verdict = worst(growths.iter().map(above_one));
-    let reasons: Vec<String> = growths
-        .iter()
-        .map(|(pair, ratio)| format!("{} / {} is {}", pair[1].0, pair[0].0, show(ratio)))
-        .collect();
+    let reasons: Vec<String> =
+        growths.iter().map(|(pair, ratio)| format!("{} / {} is {}", pair[1].0, pair[0].0, ratio)).collect();
     Ok((verdict, format!("{}; claimed: each above 1", reasons.join(", "))))
 }
 
-/// Judges a rank run by run: all runs must agree.
+/// Judges a rank run by run; all runs must agree.
 fn judge_rank(
     figures: Figures,
     step: &Key,
@@ -223,7 +211,7 @@ fn judge_rank(
     let column = |key: &Key| values(figures, &key.0);
     let columns: Vec<Values> = steps.iter().map(column).collect::<Result<_, Judged>>()?;
     let own = values(figures, &step.0)?;
-    // Of a rate, more is faster.
+    // For a rate, a larger value is faster.
     let smaller_first = fastest != (step.0.kind() == Kind::Rate);
     let rank_in = |(run, own): &(u32, f64)| {
         let of =

@@ -1,30 +1,32 @@
 //! Claims: sentences of a publication that can be tested on any machine.
 //!
-//! Here is how they are declared; how they are checked before anything runs, and judged after it, is in the parts.
+//! This file declares them; the submodules check them before anything runs, and judge them afterwards.
 
 mod check;
 mod count;
 mod judge;
 mod server;
 
-pub use judge::show;
-
+use super::verdict::Verdict;
 use crate::figure::FigureKey;
 use crate::record::Health;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
+/// A verdict and its reason.
+type Judged = (Verdict, String);
+
 /// A declared claim.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Claim {
-    /// Short name.
+    /// The short name by which reports refer to the claim.
     pub id: String,
     /// What is claimed, in words.
     pub text: String,
-    /// Judged only with `--strict`: it does not travel between machines.
+    /// Whether the claim is judged only with `--strict`, because it can't be compared between machines.
     #[serde(default)]
     pub strict: bool,
-    /// How it is tested.
+    /// How the claim is tested.
     #[serde(flatten)]
     pub test: Test,
 }
@@ -35,123 +37,124 @@ pub struct Claim {
 pub enum Test {
     /// numerator / denominator lies within bounds, one of which may be absent.
     Ratio {
-        /// Figure above the line.
+        /// The figure above the line.
         numerator: Key,
-        /// Figure below it.
+        /// The figure below the line.
         denominator: Key,
-        /// Lower bound.
+        /// The lower bound of the ratio.
         #[serde(default)]
         at_least: Option<f64>,
-        /// Upper bound.
+        /// The upper bound of the ratio.
         #[serde(default)]
         at_most: Option<f64>,
     },
     /// A count of the record equals a number.
     Value {
-        /// Which.
+        /// What is counted.
         quantity: Quantity,
-        /// The number.
+        /// The number that the count must equal.
         equals: i64,
     },
-    /// So many of a hundred operations of a phase are of these kinds, rounded.
+    /// Out of a hundred operations of a phase this many are of these kinds, rounded.
     Share {
-        /// The phase.
+        /// The name of the phase.
         phase: String,
-        /// Kinds that the study counts in it.
+        /// The kinds, as the study counts them in the phase.
         counts: Vec<String>,
-        /// Of a hundred.
+        /// The percentage that the kinds must make up together.
         percent: i64,
     },
     /// All steps lie within this fraction of their median.
     Flat {
-        /// The steps.
+        /// The keys of the steps.
         steps: Vec<Key>,
-        /// Such as 0.25.
+        /// The fraction of the median, such as 0.25.
         within: f64,
     },
     /// Each figure is larger than the one before it.
     Ordered {
-        /// From the smallest to the largest.
+        /// The keys of the figures, from the smallest to the largest.
         steps: Vec<Key>,
     },
     /// The step is one of the slowest of a group: longest times, highest ratios, lowest rates.
     AmongSlowest {
-        /// The step.
+        /// The key of the step.
         step: Key,
-        /// How many count as slowest.
+        /// How many steps count as slowest.
         of_slowest: usize,
-        /// The group.
+        /// The keys of the group.
         steps: Vec<Key>,
     },
     /// The step is one of the fastest of a group.
     AmongFastest {
-        /// The step.
+        /// The key of the step.
         step: Key,
-        /// How many count as fastest.
+        /// How many steps count as fastest.
         of_fastest: usize,
-        /// The group.
+        /// The keys of the group.
         steps: Vec<Key>,
     },
-    /// A figure lies within bounds in its unit, one of which may be absent.
+    /// A figure lies within bounds, one of which may be absent.
     Bound {
-        /// The figure.
+        /// The key of the figure.
         figure: Key,
-        /// Lower bound.
+        /// The lower bound, in the figure's unit.
         #[serde(default)]
         at_least: Option<f64>,
-        /// Upper bound.
+        /// The upper bound, in the figure's unit.
         #[serde(default)]
         at_most: Option<f64>,
     },
-    /// Every one of these figures lies within the same bounds, one of which may be absent.
+    /// Each of these figures lies within the same bounds, one of which may be absent.
     Each {
-        /// The figures, of one unit.
+        /// The keys of the figures, which have one unit.
         figures: Vec<Key>,
-        /// Lower bound.
+        /// The lower bound, in the figures' unit.
         #[serde(default)]
         at_least: Option<f64>,
-        /// Upper bound.
+        /// The upper bound, in the figures' unit.
         #[serde(default)]
         at_most: Option<f64>,
     },
     /// From one leg to the other, the rate of this phase falls by the smallest factor of all.
     SlowsLeast {
-        /// The phase.
+        /// The name of the phase.
         phase: String,
         /// The leg with the higher rates.
         from: String,
         /// The leg with the lower rates.
         to: String,
-        /// All phases to compare it with.
+        /// All phases that it is compared with.
         phases: Vec<String>,
     },
-    /// The server comes through these phases in one of these states, in every run.
+    /// In every run, the server is in one of these states after each of these phases.
     Health {
-        /// The leg.
+        /// The name of the leg.
         leg: String,
-        /// Its phases; one that the record does not have says nothing.
+        /// The names of the phases; one that the record lacks says nothing.
         phases: Vec<String>,
-        /// The states.
+        /// The states that are claimed.
         among: Vec<Health>,
     },
-    /// The rate of a phase's last tenth over that of its first lies within bounds, one of which may be absent.
+    /// The rate of a phase's last tenth over that of its first lies within bounds, one of which may be
+    /// absent.
     Steady {
-        /// The leg.
+        /// The name of the leg.
         leg: String,
-        /// The phase.
+        /// The name of the phase.
         phase: String,
-        /// Lower bound.
+        /// The lower bound of the ratio.
         #[serde(default)]
         at_least: Option<f64>,
-        /// Upper bound.
+        /// The upper bound of the ratio.
         #[serde(default)]
         at_most: Option<f64>,
     },
     /// A build of the tool with other flags stops in a testset.
     BuildStops {
-        /// Name of the build, such as `without-rtree`.
+        /// The name of the build, such as `without-rtree`.
         build: String,
-        /// The testset.
+        /// The testset in which it stops.
         testset: String,
     },
 }
@@ -160,19 +163,19 @@ pub enum Test {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// Runs that failed or were rejected.
+    /// The number of runs that failed or were rejected.
     Errors,
-    /// Largest distance between TOTAL and the sum of its rows, ms.
+    /// The largest difference between TOTAL and the sum of its rows, in ms.
     TotalMinusSum,
-    /// Testsets in a run.
+    /// The number of testsets in a run.
     Testsets,
-    /// Answers of a workload that are wrong.
+    /// The number of wrong answers of a workload.
     WrongAnswers,
-    /// Statements that failed, in every phase of every leg.
+    /// The number of statements that failed, in all phases of all legs.
     FailedStatements,
-    /// Those of them that failed because the server was busy.
+    /// The number of those that failed because the server was busy.
     BusySurfaced,
-    /// Different sequences of statements among the counted runs of all legs.
+    /// The number of different sequences of statements in the counted runs of all legs.
     DistinctWork,
 }
 
@@ -192,7 +195,7 @@ impl Serialize for Key {
     }
 }
 
-/// The ends between which a claim wants a figure.
+/// The bounds between which a claim expects a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bounds {
     at_least: Option<f64>,

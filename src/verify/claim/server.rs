@@ -1,16 +1,16 @@
-//! Claims about a server under the load of many clients.
+//! Judges claims about a server under the load of many clients.
 
 use super::super::verdict::Verdict;
-use super::Bounds;
-use super::judge::{Judged, show};
+use super::{Bounds, Judged};
 use crate::figure::Figures;
 use crate::record::Health;
 use crate::stats::{Interval, Ratio, bootstrap, median};
 
-/// The states of a phase, run by run.
+/// A phase with its state in each run.
 type States<'a> = (&'a String, Vec<Health>);
 
-/// All runs of all phases must agree. A state that is not known is neither among those claimed nor another.
+/// Judges the states of a server; all runs of all phases must agree. An unknown state counts neither as one
+/// of those claimed nor as another.
 pub(super) fn judge_health(
     figures: Figures,
     leg: &str,
@@ -50,13 +50,14 @@ fn words((phase, states): &States) -> String {
     format!("{phase} {}", states.join(", "))
 }
 
-/// Slices below which a phase has no tenths.
+/// The smallest number of slices from which a phase has tenths.
 const FEWEST_SLICES: usize = 10;
 
-/// Work and seconds.
+/// The work and the seconds of a slice.
 type Slice = (f64, f64);
 
-/// With enough runs each gives one value. With fewer, the interval comes from the slices of both ends, at its worst.
+/// Judges whether the rate of a phase stays steady. With enough runs each gives one value; with fewer, the
+/// interval comes from the slices at both ends, combined at their extremes.
 pub(super) fn judge_steady(
     figures: Figures,
     leg: &str,
@@ -92,12 +93,12 @@ pub(super) fn judge_steady(
     let found = Ratio { value, interval: bootstrap::of_median(&ratios).or_else(|| at_worst(&last, &first)) };
     let reason = format!(
         "{leg}/{phase}: the rate of the last tenth over that of the first is {}; claimed: {bounds}",
-        show(&found)
+        found
     );
     Ok((bounds.judge(&found), reason))
 }
 
-/// As many slices as it takes to fill the time.
+/// Returns as many slices as are needed to fill the time.
 fn until<'a>(slices: impl Iterator<Item = &'a Slice>, seconds: f64) -> Vec<Slice> {
     let mut left = seconds;
     let unfilled = |slice: &&Slice| {

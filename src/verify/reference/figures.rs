@@ -1,4 +1,4 @@
-//! The figures of a reference, as they stand in its CSV.
+//! Reads the figures of a reference from its CSV.
 
 use crate::figure::{FigureKey, Kind};
 use anyhow::{Result, anyhow, bail};
@@ -7,53 +7,54 @@ use serde::{Deserialize, Serialize};
 /// One published figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Where it stands in the CSV.
+    /// The line of the CSV that the figure is on.
     pub line: u64,
-    /// What it is about.
+    /// The key, which says what the figure is about.
     pub key: FigureKey,
-    /// Official name of the step.
+    /// The official name of the step.
     pub step: String,
-    /// As published, in the unit of its kind.
+    /// The published value, in the unit of its kind.
     pub value: f64,
-    /// One unit of its last digit, as much.
+    /// The precision of the value: one unit of its last digit.
     pub error: f64,
-    /// Why it can't be compared with anything measured here.
+    /// Why the figure can't be compared with anything measured here; `None` if it can.
     pub not_comparable: Option<String>,
 }
 
-/// A line of the CSV as it stands there.
+/// A line of the CSV as it is written.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureLine {
-    /// `TESTSET/NUMBER`, with `#2` for the second step of that number; `TOTAL`; or `LEG/PHASE/METRIC`.
+    /// The key: `TESTSET/NUMBER`, with `#2` for the second step of that number; `TOTAL`; or
+    /// `LEG/PHASE/METRIC`.
     pub key: String,
-    /// Official name of the step.
+    /// The official name of the step.
     pub step: String,
-    /// As published.
+    /// The value as published.
     pub value: String,
-    /// s, ms, us or ns; /s of a rate, x of a ratio, 1 of a count, MB of memory.
+    /// The unit: s, ms, us or ns for a time, /s for a rate, x for a ratio, 1 for a count, MB for memory.
     pub unit: String,
-    /// Lower end of the interval, if published.
+    /// The lower end of the interval, if it was published.
     #[serde(default)]
     pub low: Option<String>,
-    /// Upper end of the interval, if published.
+    /// The upper end of the interval, if it was published.
     #[serde(default)]
     pub high: Option<String>,
-    /// How many runs, if published.
+    /// The number of runs, if it was published.
     #[serde(default)]
     pub runs: Option<String>,
     /// The publication's own words for the step.
     #[serde(default)]
     pub published_as: Option<String>,
-    /// Why the figure can't be judged, if it can't.
+    /// Why the figure can't be judged; absent if it can.
     #[serde(default)]
     pub not_comparable: Option<String>,
 }
 
-/// Reads every figure of a text, which stands in the file `name`.
+/// Reads every figure of a text that comes from the file `name`.
 ///
 /// # Errors
-/// The line that is wrong, and what was expected.
+/// Names the line that is wrong, and says what was expected.
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Figure>> {
     let mut reader =
         csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
@@ -103,7 +104,7 @@ fn figure(written: &FigureLine, line: u64) -> Result<Figure, String> {
     })
 }
 
-/// What one of the unit that stands there is worth in the kind's own.
+/// Returns the value of one `unit` in the unit of the kind.
 fn worth(unit: &str, kind: Kind) -> Result<f64, String> {
     let expected = match (kind, unit) {
         (_, unit) if unit == kind.unit() => return Ok(1.0),
@@ -119,7 +120,7 @@ fn worth(unit: &str, kind: Kind) -> Result<f64, String> {
     Err(format!("unit `{unit}`: {expected}"))
 }
 
-/// A decimal number and the worth of its last digit.
+/// Parses a decimal number, and returns it with the value of one unit of its last digit.
 fn decimal(text: &str, kind: Kind) -> Result<(f64, f64), String> {
     let noun = match kind {
         Kind::Time | Kind::Latency => "a time",

@@ -1,4 +1,5 @@
-//! References: published figures (CSV) with their citation, parameters and claims (TOML of the same name).
+//! References: published figures (CSV) with their citation, parameters and claims (a TOML file of the same
+//! name).
 //!
 //! `reference/README.md` explains the format.
 
@@ -15,44 +16,44 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::Path;
 
-/// A reference larger than this is refused; the largest that makes sense has a few hundred lines.
+/// The largest size of a reference file in bytes; the largest sensible one has a few hundred lines.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
-/// Published figures with all that is needed to judge a record by them.
+/// Published figures, with all that is needed to judge a record by them.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// The file's name without its ending.
+    /// The name of the file without its extension.
     pub name: String,
-    /// What the TOML says.
+    /// The contents of the TOML file.
     pub about: About,
-    /// What the CSV says.
+    /// The figures from the CSV file.
     pub figures: Vec<Figure>,
-    /// The shape of the study that reproduces it.
+    /// The shape of the study that reproduces the reference.
     pub shape: &'static Shape,
     /// Every parameter, defaults included, as a record holds them.
     pub parameters: Parameters,
 }
 
-/// The TOML file.
+/// The contents of the TOML file.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
-    /// The study that reproduces it.
+    /// The name of the study that reproduces the reference.
     #[serde(alias = "suite")]
     pub study: String,
-    /// What it is, in a sentence.
+    /// A sentence that says what the reference is.
     pub title: String,
-    /// Where it was published.
+    /// Where the figures were published.
     pub citation: Citation,
     /// The engine that was measured.
     pub engine: EngineFacts,
-    /// The machine, in the publication's words: free keys.
+    /// The machine in the publication's words, under any keys.
     #[serde(default)]
     pub host: BTreeMap<String, String>,
-    /// What is not said in the publication, or read from it with care.
+    /// What the publication does not say, or what was inferred from it with care.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// The study's parameters; what is not named has its default.
+    /// The parameters of the study; a parameter that is not given has its default.
     pub parameters: toml::Table,
     /// How far a step may be off.
     #[serde(default)]
@@ -66,14 +67,14 @@ pub struct About {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Citation {
-    /// Who.
+    /// The name of the author.
     pub author: String,
-    /// What.
+    /// The title of the publication.
     pub title: String,
-    /// When: a year or a date.
+    /// The year or date of publication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// Where.
+    /// The address of the publication.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
@@ -92,18 +93,18 @@ impl fmt::Display for Citation {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineFacts {
-    /// Such as `3.53.4`; absent where the publication does not state it.
+    /// The SQLite version, such as `3.53.4`; absent if the publication does not state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sqlite_version: Option<String>,
-    /// As much as is known of `SQLITE_SOURCE_ID`.
+    /// As much of `SQLITE_SOURCE_ID` as is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_id: Option<String>,
-    /// Compiler flags, `-O…` and `-D…`.
+    /// The compiler flags, `-O…` and `-D…`.
     pub flags: Vec<String>,
     /// The compiler as the publication names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
-    /// The verification hash, when it was published.
+    /// The verification hash, if it was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
 }
@@ -112,9 +113,9 @@ pub struct EngineFacts {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tolerance {
-    /// After division by the machine factor.
+    /// The factor allowed after division by the machine factor.
     pub factor: f64,
-    /// Of absolute times, with `--strict`.
+    /// The factor allowed for absolute times, with `--strict`.
     pub strict: f64,
 }
 
@@ -124,21 +125,21 @@ impl Default for Tolerance {
     }
 }
 
-/// The text of a reference, and where each part of it stands.
+/// The text of a reference, and where each part of it comes from.
 pub struct Text {
-    /// Name of the reference.
+    /// The name of the reference.
     pub name: String,
-    /// The CSV: where it stands, and what it says.
+    /// The path and the text of the CSV.
     pub csv: (String, String),
-    /// The TOML, alike.
+    /// The path and the text of the TOML.
     pub toml: (String, String),
 }
 
 impl Text {
-    /// Of NAME.csv and the NAME.toml beside it.
+    /// Reads NAME.csv and the NAME.toml beside it.
     ///
     /// # Errors
-    /// A file that is missing, too large or not UTF-8.
+    /// Fails when the name does not end in `.csv`, or when a file is missing, too large or not UTF-8.
     pub fn read(csv: &Path) -> Result<Text> {
         if csv.extension().is_none_or(|ending| ending != "csv") {
             bail!("{}: expected a file NAME.csv with NAME.toml beside it", csv.display());
@@ -157,10 +158,10 @@ impl Text {
 }
 
 impl Reference {
-    /// Reads a reference; `shape_of` finds the shape of a study by its name.
+    /// Parses a reference; `shape_of` finds the shape of a study by its name.
     ///
     /// # Errors
-    /// The file and line that is wrong, what was expected and what to do.
+    /// Names the file and the line that is wrong, and says what was expected and what to do.
     pub fn parse(text: &Text, shape_of: fn(&str) -> Option<&'static Shape>) -> Result<Reference> {
         let ((csv, figures), (toml, about_text)) = (&text.csv, &text.toml);
         let figures = figures::read(csv, figures)?;
@@ -193,7 +194,7 @@ impl Reference {
         Ok(())
     }
 
-    /// The study must know every figure.
+    /// Checks that the study knows every figure.
     fn check_figures(&self) -> Result<(), String> {
         let check = |figure: &Figure| {
             figure.key.check(self.shape).map_err(|reason| format!("line {}: {reason}", figure.line))
@@ -201,8 +202,9 @@ impl Reference {
         self.figures.iter().try_for_each(check)
     }
 
-    /// A misspelt bound must not be a bound that is absent. Serde can't refuse unknown members of a claim,
-    /// for its test is flattened into it; but what it knows it also writes.
+    /// Checks the names of the members of claims, since a misspelled bound must not be treated as absent.
+    /// Serde can't refuse unknown members of a claim because its test is flattened into it, but it writes
+    /// every member that it knows.
     fn check_members_of_claims(&self, text: &str) -> Result<(), String> {
         let written: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
         let written = written.get("claim").and_then(toml::Value::as_array).into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Claims, kind by kind.
+//! Tests of claims, kind by kind.
 
 use super::{leg, machine, read, record};
 use crate::record::Record;
@@ -19,7 +19,8 @@ fn judged(record: &Record, test: &str) -> (Verdict, String) {
     (judgement.verdict, judgement.reason)
 }
 
-/// The server takes as many times as long as its phase tells, in five runs that spread by ±4 %.
+/// A record in which the server takes as many times as long as `of` says for a phase, in five runs that
+/// spread by ±4 %.
 fn ratios(of: impl Fn(&str) -> f64) -> Record {
     let spread = |run: u32| 0.96 + 0.02 * f64::from(run - 2);
     record(vec![leg("embedded", 5, |_, _| 10.0), leg("sqld", 5, |phase, run| 10.0 * of(phase) * spread(run))])
@@ -185,7 +186,7 @@ fn work_is_one_sequence_or_more() {
     let same = "kind = 'value'\nquantity = 'distinct-work'\nequals = 1";
     let mut record = machine(1.0);
     assert_eq!(judged(&record, same).0, Reproduced);
-    // A warm-up may be of another scale, and a leg without SQL has none.
+    // A warm-up may have another scale, and a leg without SQL has no hash.
     record.legs[0].runs[0].work = Some("other".to_string());
     record.legs[1].runs[3].work = None;
     assert_eq!(judged(&record, same).0, Reproduced);

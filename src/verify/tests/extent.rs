@@ -1,6 +1,6 @@
-//! Records of less than was published.
+//! Tests with records of less work than was published.
 
-use super::load::{load, published};
+use super::clients::{published, record_of};
 use super::reference;
 use crate::record::Record;
 use crate::verify::Verdict::{self, Missing, NotComparable, Reproduced};
@@ -12,9 +12,9 @@ fn report(record: &Record) -> Report {
     comparison::judge(&reference(&format!("sqlitend-{}", record.study)), record, false).unwrap()
 }
 
-/// A sweep over these phases, with a parameter that is not as published.
+/// A sweep over these phases, with one parameter that differs from the published one.
 fn sweep(phases: &[&str], parameter: &str, value: Value) -> Record {
-    let mut record = load("sweep", phases, 1, |phase, _| published("sweep", phase));
+    let mut record = record_of("sweep", phases, 1, |phase, _| published("sweep", phase));
     record.parameters.insert(parameter.to_string(), value);
     record
 }
@@ -105,19 +105,19 @@ fn other_work_stays_other_work() {
 
 #[test]
 fn a_million_of_another_scale_is_no_million() {
-    let mut record = load("million", &["million"], 1, |phase, _| published("million", phase));
+    let mut record = record_of("million", &["million"], 1, |phase, _| published("million", phase));
     record.parameters.insert("scale".to_string(), json!("1/100"));
     let scaled = report(&record);
     assert_eq!(work(&scaled, "--scale"), (None, "published 1/1, here scaled down to 1/100".to_string()));
     let reason = "--scale 1/100 instead of 1/1: a different number of operations";
     assert_eq!(claim(&scaled, "exactly-a-million"), (NotComparable, reason.to_string()));
     assert_eq!(claim(&scaled, "flat-to-the-end").0, Reproduced);
-    // Here the number of clients is the work.
+    // In this study the number of clients is part of the work.
     record.parameters.insert("clients".to_string(), json!(8));
     assert_eq!(work(&report(&record), "--clients"), (Some(false), "published 4, here 8".to_string()));
 }
 
-/// What did not shrink with the others says nothing of what was published.
+/// A phase that did not shrink with the others says nothing about what was published.
 #[test]
 fn at_a_scale_phases_of_one_statement_are_not_compared() {
     let mut record = super::machine(1.0);

@@ -1,4 +1,4 @@
-//! What is measured of a figure, and how it is judged.
+//! Tests of the values of figures, and of how figures are judged.
 
 use super::{key, leg, machine, measure, read, record, reference};
 use crate::figure::Values;
@@ -8,7 +8,7 @@ use crate::verify::Verdict;
 use crate::verify::comparison::judge;
 use crate::verify::verdict::{FigureJudgement, Report};
 
-/// Median and interval of a figure.
+/// The median and interval of a figure.
 fn estimate(record: &crate::record::Record, text: &str) -> Option<(f64, Option<Interval>)> {
     read(record).cited(&key(text)).as_ref().and_then(Values::estimate)
 }
@@ -19,7 +19,7 @@ fn figure<'a>(report: &'a Report, key: &str) -> &'a FigureJudgement {
 
 #[test]
 fn times_are_exact_and_ratios_are_pairs() {
-    // The machine slows down from run to run; the ratio does not.
+    // The machine slows down from run to run, but the ratio stays the same.
     let drift = |run: u32| f64::from(run * run);
     let record = record(vec![
         leg("embedded", 5, |_, run| 0.25 * drift(run)),
@@ -40,7 +40,7 @@ fn times_are_exact_and_ratios_are_pairs() {
 #[test]
 fn what_a_run_lacks_is_not_made_up() {
     let mut record = record(vec![leg("embedded", 3, |_, _| 1.0), leg("sqld", 3, |_, run| f64::from(run))]);
-    // Run 2 is no pair any more, run 3 no whole.
+    // Run 2 is no longer a pair, and run 3 is no longer complete.
     record.legs[0].runs[1].rejected = Some(Failure::of(Cause::Interrupted));
     record.legs[1].phases[4].samples.remove(2);
     let runs = |text: &str| read(&record).cited(&key(text)).map(|values| values.runs().to_vec());
@@ -112,7 +112,7 @@ fn what_its_clock_did_not_resolve_is_not_compared() {
         assert!(figure.reason.contains(reason), "{figure:?}");
         assert!(figure.measured.is_some());
     }
-    // Published as 2 ms, give or take 1 ms: the measured 2.1 ms are 2.1 / 3 to 2.1 / 1 of that.
+    // It is published as 2 ms ± 1 ms, so the measured 2.1 ms are 2.1 / 3 to 2.1 / 1 of it.
     let (low, high) = figure(&report, "embedded/full-scan/time").relative_interval.unwrap();
     assert!(low < 0.7 && high > 1.9, "{low} {high}");
 }

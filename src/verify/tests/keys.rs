@@ -1,4 +1,4 @@
-//! Keys of figures, and which of them a suite has.
+//! Tests of the keys of figures, and of which of them a study has.
 
 use crate::figure::FigureKey;
 use crate::study::registry;
@@ -49,9 +49,9 @@ fn each_study_knows_its_figures() {
         assert_eq!(check(key, study), Ok(()), "{key}");
     }
     for (key, study, reason) in [
-        ("main/310", "oltp", "a figure of oltp is LEG/PHASE/METRIC"),
-        ("TOTAL", "serverless", "a figure of serverless is LEG/PHASE/METRIC"),
-        ("native/main/time", "speedtest1", "a figure of speedtest1 is TESTSET/NUMBER or TOTAL"),
+        ("main/310", "oltp", "a figure of oltp has the form LEG/PHASE/METRIC"),
+        ("TOTAL", "serverless", "a figure of serverless has the form LEG/PHASE/METRIC"),
+        ("native/main/time", "speedtest1", "a figure of speedtest1 has the form TESTSET/NUMBER or is TOTAL"),
         ("on-tape/mixed/rate", "oltp", "unknown leg `on-tape`; expected one of in-ram, disk-bound"),
         ("in-ram/vacuum/rate", "oltp", "unknown phase `vacuum`; expected one of bulk-insert, "),
         ("in-ram/mixed/ratio", "oltp", "oltp has no baseline leg"),

@@ -1,10 +1,11 @@
-//! Tests of the judgement, on records that are written here.
+//! Tests of the judgement, on records that are made here.
 
 mod claims;
+mod clients;
 mod extent;
 mod figures;
+mod grade;
 mod keys;
-mod load;
 mod references;
 
 use super::reference::{Reference, Text};
@@ -17,26 +18,27 @@ fn key(text: &str) -> FigureKey {
     text.parse().unwrap()
 }
 
-/// A reference of the repository.
+/// Reads a reference of the repository.
 fn reference(name: &str) -> Reference {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("reference");
     let text = Text::read(&folder.join(name).with_extension("csv")).unwrap();
     Reference::parse(&text, registry::shape_of).unwrap()
 }
 
-/// A record, read by the shape of its study.
+/// Returns the figures of a record, read by the shape of its study.
 fn read(record: &Record) -> Figures<'_> {
     Figures::new(registry::shape_of(&record.study).unwrap(), record)
 }
 
-/// A record of `serverless` with these legs.
+/// Returns a record of `serverless` with these legs.
 fn record(legs: Vec<Leg>) -> Record {
     let shape = registry::shape_of("serverless").unwrap();
     let parameters = (shape.parameters)(&serde_json::json!({})).unwrap();
     Record { partial: None, legs, ..Record::beginning(shape.name, parameters, Plan::default()) }
 }
 
-/// A warm-up and `runs` counted runs of every phase, of which `ms` tells the time. The warm-up takes an hour.
+/// Returns a leg with a warm-up and `runs` counted runs of every phase, each as long as `ms` says. The
+/// warm-up takes an hour.
 fn leg(name: &str, runs: u32, ms: impl Fn(&str, u32) -> f64) -> Leg {
     let sample = |phase: &str, run| {
         let ms = if run == 1 { 3.6e6 } else { ms(phase, run) };
@@ -80,14 +82,15 @@ fn measure(ms: f64) -> Measure {
     }
 }
 
-/// What the publication says of a leg, or its ratio if that is all.
+/// Returns the published time of a phase of a leg.
 fn published_ms(leg: &str, phase: &str) -> f64 {
     let figures = reference("sqlitend-serverless").figures;
     let wanted = key(&format!("{leg}/{phase}/time"));
     figures.iter().find(|figure| figure.key == wanted).unwrap().value
 }
 
-/// A machine that is `factor` times as fast as the published one; five runs, which spread by 4 %.
+/// Returns a record from a machine that is `factor` times as fast as the published one, with five runs that
+/// spread by 4 %.
 fn machine(factor: f64) -> Record {
     let side = |name: &'static str| {
         leg(name, 5, move |phase, run| {

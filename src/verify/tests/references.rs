@@ -1,4 +1,4 @@
-//! References as files.
+//! Tests of references as files.
 
 use super::{key, reference};
 use crate::study::registry;
@@ -12,7 +12,7 @@ const CSV: &str = "key,step,value,unit\nsqld/insert-1/time,x,4134,ms\nsqld/inser
 const TOML: &str = "study = 'serverless'\ntitle = 'r'\nparameters = { protocol = 'hrana3' }\n\
     [citation]\nauthor = 'a'\ntitle = 't'\n[engine]\nflags = []\n";
 
-/// The error of a reference, or nothing.
+/// Writes a reference to files and reads it.
 fn loaded(csv: &str, toml: &str) -> Result<Reference, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ref.csv");
@@ -58,7 +58,10 @@ fn figures_that_the_study_does_not_have() {
             "sqld/insert-1/memory,x,1,MB",
             "ref.csv: line 4: `sqld/insert-1/memory`: memory is known only of a whole leg",
         ),
-        ("main/100,x,1,s", "ref.csv: line 4: `main/100`: a figure of serverless is LEG/PHASE/METRIC"),
+        (
+            "main/100,x,1,s",
+            "ref.csv: line 4: `main/100`: a figure of serverless has the form LEG/PHASE/METRIC",
+        ),
         ("sqld/insert-10/ratio,x,9.9,ms", "ref.csv: line 4: unit `ms`: a ratio is in x"),
         ("sqld/insert-10/ratio,x,9.9×,x", "ref.csv: line 4: `9.9×` is not a figure"),
         ("sqld/total/memory,x,35,ms", "ref.csv: line 4: unit `ms`: memory is in MB"),
@@ -71,7 +74,7 @@ fn figures_that_the_study_does_not_have() {
     let error = loaded(CSV, &speedtest1).unwrap_err();
     assert!(
         error.contains(
-            "ref.csv: line 2: `sqld/insert-1/time`: a figure of speedtest1 is TESTSET/NUMBER or TOTAL"
+            "ref.csv: line 2: `sqld/insert-1/time`: a figure of speedtest1 has the form TESTSET/NUMBER or is TOTAL"
         ),
         "{error}"
     );
@@ -90,30 +93,30 @@ fn claims_and_parameters_that_the_study_does_not_have() {
 }
 
 #[test]
-fn parameters_of_the_load_studies() {
-    let with = |suite: &str, parameters: &str| {
+fn parameters_of_sweep_and_million() {
+    let with = |study: &str, parameters: &str| {
         let csv = CSV.lines().next().unwrap();
-        let phase = if suite == "sweep" { "clients-4" } else { "million" };
-        let toml = TOML.replace("serverless", suite).replace("protocol = 'hrana3'", parameters);
+        let phase = if study == "sweep" { "clients-4" } else { "million" };
+        let toml = TOML.replace("serverless", study).replace("protocol = 'hrana3'", parameters);
         loaded(&format!("{csv}\nsqld/{phase}/rate,x,1,/s\n"), &toml).map(|reference| reference.parameters)
     };
     let sweep = with("sweep", "clients = [4, 2], mix = 'point=60,insert=40'").unwrap();
     assert_eq!((&sweep["clients"], &sweep["seconds"]), (&json!([4, 2]), &json!(35)));
     assert_eq!(with("million", "statements = 5000").unwrap()["statements"], 5000);
-    for (suite, parameters, reason) in [
+    for (study, parameters, reason) in [
         ("sweep", "clients = []", "ref.toml: [parameters]: clients: expected numbers from 1 to "),
         ("sweep", "clients = [4, 4]", "ref.toml: [parameters]: clients: a number appears twice"),
         ("sweep", "mix = 'point=60'", "the shares add up to 60"),
         ("sweep", "statements = 5", "unknown field `statements`"),
         ("million", "statements = 5", "ref.toml: [parameters]: statements = 5: expected 100 to "),
     ] {
-        let error = with(suite, parameters).unwrap_err();
+        let error = with(study, parameters).unwrap_err();
         assert!(error.contains(reason), "{error}");
     }
 }
 
 #[test]
-fn the_load_studies_are_whole() {
+fn sweep_and_million_are_whole() {
     for (name, figures, claims) in [("sqlitend-sweep", 28, 7), ("sqlitend-million", 9, 7)] {
         let reference = reference(name);
         assert_eq!((reference.figures.len(), reference.about.claims.len()), (figures, claims));

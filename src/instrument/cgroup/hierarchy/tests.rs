@@ -3,7 +3,7 @@ use crate::machine::disk::parse_mounts;
 use std::fs::{create_dir_all, write as put};
 use tempfile::TempDir;
 
-/// A tree that looks like one of version 2, in which our own group is `own`.
+/// Returns a tree that looks like version 2, in which this process's own group is `own`.
 fn version_2(own: &str) -> (TempDir, Host) {
     let folder = tempfile::tempdir().unwrap();
     let host = Host {
@@ -18,7 +18,7 @@ fn version_2(own: &str) -> (TempDir, Host) {
     (folder, host)
 }
 
-/// Makes a group of version 2, in which `processes` are.
+/// Makes a group of version 2 that contains `processes`.
 fn group(host: &Host, path: &str, offered: &str, handed_down: &str, processes: &str) -> PathBuf {
     let directory = host.root.join("sys/fs/cgroup").join(path);
     create_dir_all(&directory).unwrap();
@@ -32,7 +32,7 @@ fn own_pid() -> i32 {
     std::process::id() as i32
 }
 
-/// A process that has ended.
+/// Returns the id of a process that has ended.
 fn dead_pid() -> i32 {
     let mut child = std::process::Command::new("true").spawn().unwrap();
     child.wait().unwrap();

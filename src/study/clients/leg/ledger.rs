@@ -1,4 +1,4 @@
-//! Who wrote what, and whether it is there.
+//! Records who wrote what, and checks whether it is stored.
 
 use crate::instrument::hrana::{Client, Failure, Stream};
 use crate::instrument::sql::{Statement, Value};
@@ -10,11 +10,11 @@ use std::collections::HashMap;
 /// A write that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// What it writes.
+    /// What the statement writes.
     pub write: Write,
-    /// When it was sent, ns of a clock that all clients share.
+    /// When the write was sent, in ns of a clock that all clients share.
     pub begun_ns: u64,
-    /// When it was answered; `None` when it was not, so that nobody knows whether it happened.
+    /// When the write was answered; `None` when it was not, so that nobody knows whether it happened.
     pub answered_ns: Option<u64>,
 }
 
@@ -25,7 +25,7 @@ pub struct Ledger {
     by_row: HashMap<i64, Vec<Sent>>,
 }
 
-/// What the table does not hold as it must.
+/// The ways in which the table differs from the writes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Faults {
     lost: u64,
@@ -34,7 +34,7 @@ struct Faults {
 }
 
 impl Ledger {
-    /// Of a table seeded with `rows` rows.
+    /// Returns the ledger of a table seeded with `rows` rows.
     pub fn new(rows: u64) -> Ledger {
         Ledger { rows, by_row: HashMap::new() }
     }
@@ -46,10 +46,10 @@ impl Ledger {
         }
     }
 
-    /// Reads the table and says whether every acknowledged write is there, or was overtaken by another one.
+    /// Reads the table, and checks that every acknowledged write is there or was overwritten by another.
     ///
     /// # Errors
-    /// When the table can't be read.
+    /// Fails when the table can't be read.
     pub fn check(&self, client: &mut Client, stream: Stream) -> Result<Vec<Check>, Failure> {
         let mut found = HashMap::new();
         let mut after = 0;
@@ -118,11 +118,11 @@ enum Row {
     Foreign,
 }
 
-/// The last acknowledged write must be there, or one that may have come after it.
+/// Judges a row: it must hold the last acknowledged write, or one that may have come after it.
 fn judge(sent: &[Sent], seeded: bool, found: Option<i64>) -> Row {
     let acknowledged = || sent.iter().filter(|sent| sent.answered_ns.is_some());
     let Some(last) = acknowledged().max_by_key(|sent| sent.begun_ns) else {
-        // Nothing is certain but that only the seeding or one of these can be there.
+        // It is certain only that the row holds the seeding or one of these writes.
         let possible = match found {
             None => !seeded,
             Some(writer) => (seeded && writer == 0) || sent.iter().any(|sent| sent.write.writer == writer),
@@ -131,7 +131,7 @@ fn judge(sent: &[Sent], seeded: bool, found: Option<i64>) -> Row {
     };
     let Some(writer) = found else { return Row::Lost(last.write.writer) };
     match sent.iter().find(|sent| sent.write.writer == writer) {
-        // It was answered before the last one was sent, and so can't have come after it.
+        // This write was answered before the last one was sent, so it can't have come after it.
         Some(there) if there.answered_ns.is_some_and(|answered| answered < last.begun_ns) => {
             Row::Lost(last.write.writer)
         }

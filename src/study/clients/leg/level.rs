@@ -1,4 +1,4 @@
-//! One level: its clients, watched until they are done.
+//! One level: runs its clients, and watches them until they are done.
 
 use super::ledger::Sent;
 use super::sampler::{self, Sampler};
@@ -16,40 +16,40 @@ use std::sync::{Arc, Barrier, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// When no write was answered for so long, one is sent to see why.
+/// How long no write may be answered before one is sent to find out why.
 const SUSPICIOUS: Duration = Duration::from_secs(10);
 
-/// What a level needs to know of its surroundings.
+/// What a level needs to know about its surroundings.
 pub struct Scene<'a> {
-    /// All levels.
+    /// The plan with all levels.
     pub plan: &'a Plan,
-    /// Number of this one, from 0.
+    /// The number of this level, counted from 0.
     pub number: u64,
-    /// The server.
+    /// The server that the clients connect to.
     pub server: &'a Server,
-    /// Zero of the clock of the ledger.
+    /// The zero of the ledger's clock.
     pub epoch: Instant,
-    /// The key that the next insert takes.
+    /// The key that the next insert uses.
     pub next_id: i64,
-    /// Set from outside when the user wants it to end.
+    /// Set from outside when the user wants the measurement to end.
     pub stop: &'a Arc<AtomicBool>,
 }
 
-/// What came of a level, its server not yet looked at.
+/// The result of a level before its server is examined.
 pub struct Ended {
-    /// All but the verdict.
+    /// Everything that was measured, without the verdict on the server.
     pub measure: Measure,
-    /// Writes of all clients.
+    /// The writes of all clients.
     pub sent: Vec<Sent>,
-    /// The key that the next insert takes.
+    /// The key that the next insert uses.
     pub next_id: i64,
     /// When the clients began.
     pub begun: Instant,
-    /// Since then: the last write that was answered.
+    /// When the last write was answered, in ms since the clients began.
     pub last_write_ms: u64,
 }
 
-/// Why a level is ended before its time.
+/// Why a level is ended early.
 enum Cause {
     Unanswered(Box<Evidence>),
     Died,
@@ -57,7 +57,8 @@ enum Cause {
 
 /// Runs the clients of a level.
 pub fn run(scene: &Scene, level: &Level, tell: &mut dyn FnMut(&Event)) -> Ended {
-    // Its own wish to end, beside the user's: a level that hangs is ended, and the next one begins.
+    // The level has a stop flag of its own beside the user's: when it hangs, only it is ended, and the next
+    // one begins.
     let stop = Arc::new(AtomicBool::new(false));
     let shared = Arc::new(Shared {
         address: scene.server.address(),
@@ -96,7 +97,7 @@ pub fn run(scene: &Scene, level: &Level, tell: &mut dyn FnMut(&Event)) -> Ended 
                 tally.add(own);
                 sent.extend(writes);
             }
-            // What it has sent is not known any more.
+            // What that client sent is no longer known.
             Err(_) => tally.wrong("a client stopped unexpectedly".to_string()),
         }
     }
@@ -112,7 +113,7 @@ pub fn run(scene: &Scene, level: &Level, tell: &mut dyn FnMut(&Event)) -> Ended 
     Ended { measure, sent, next_id, begun, last_write_ms }
 }
 
-/// Until all clients have connected, or tried to.
+/// Waits until all clients have connected or tried to, and returns when they began.
 fn wait_for_begin(shared: &Shared, stop: &AtomicBool) -> Instant {
     loop {
         if let Some(begun) = shared.begun.get() {
@@ -175,11 +176,11 @@ fn measure(
     }
 }
 
-/// Looks at clients and server until the clients are done.
+/// Watches the clients and the server until the clients are done.
 struct Watch<'a> {
     scene: &'a Scene<'a>,
     shared: &'a Arc<Shared>,
-    /// A write on its way, and when the last one was answered before it.
+    /// A write that is under way, with the time in ms of the last write answered before it.
     probing: Option<(JoinHandle<Probe>, u64)>,
     series: Vec<Second>,
 }
@@ -225,7 +226,7 @@ impl Watch<'_> {
         match self.probing.take() {
             Some((probe, before)) if probe.is_finished() => {
                 let probe = probe.join().unwrap_or_default();
-                // A write that was answered meanwhile says that the server was only slow.
+                // A write that was answered meanwhile shows that the server was only slow.
                 (probe.unanswered && last_ms == before).then(|| {
                     let cores = self.series.last().and_then(|second| second.server_cores);
                     let evidence = probe::evidence(self.scene.server, [last_ms, now_ms], probe, cores);
@@ -245,7 +246,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Nobody is to be connected when the clients have gone.
+    /// Ends the probe, because no client may remain connected when the others have gone.
     fn end_probing(&mut self) {
         self.shared.limits.stop.store(true, Ordering::Relaxed);
         if let Some((probe, _)) = self.probing.take() {

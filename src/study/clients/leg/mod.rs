@@ -1,5 +1,6 @@
-//! Many clients on one sqld. It runs in a process of its own, so that limits of CPU and memory hold for server and
-//! clients together; [`Job`] and [`Event`] are what passes between that process and the one that started it.
+//! Many clients on one sqld. They run in a process of their own, so that limits on CPU and memory apply to
+//! server and clients together; [`Job`] and [`Event`] are passed between that process and the one that
+//! started it.
 
 mod ledger;
 mod level;
@@ -20,34 +21,34 @@ use std::collections::BTreeMap;
 /// What the process is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// Level by level.
+    /// The levels to run.
     pub plan: Plan,
-    /// The server.
+    /// The server to start.
     pub server: sqld::Config,
-    /// For how long the server is watched after each level, with nobody connected.
+    /// How long the server is watched after each level with no client connected, in ms.
     pub idle_ms: u64,
 }
 
-/// What the process tells, one line of JSON each.
+/// An event that the process reports, as one line of JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[allow(missing_docs)]
 pub enum Event {
-    /// The server is up.
+    /// The server has started.
     Opened { build: String, sqlite_version: String, source_id: String, settings: BTreeMap<String, String> },
-    /// Something that takes a while has begun: seeding, watching, checking.
+    /// Something that takes a while has begun: seeding, watching, or checking.
     Stage { text: String },
     /// The clients of a level have begun.
     Began { phase: String },
-    /// A second of a level is over.
+    /// A second of a level has passed.
     Ticked { second: Box<Second> },
     /// A level has ended.
     Ended { phase: String, measure: Box<Measure>, server: Option<ServerUsage> },
-    /// It ends here.
+    /// The leg has failed and ends here.
     Failed { message: String },
 }
 
-/// What a server used, from its start to the end of a level.
+/// What a server used from its start to the end of a level.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct ServerUsage {
@@ -57,7 +58,8 @@ pub struct ServerUsage {
 }
 
 impl ServerUsage {
-    /// Together with a later look, at the same server or at the next one, whose counts begin anew.
+    /// Adds the usage of a later look, either at the same server or at the next one, whose counts begin at
+    /// zero.
     pub fn and(self, later: ServerUsage) -> ServerUsage {
         let same = later.user_us >= self.user_us && later.system_us >= self.system_us;
         let before = if same { ServerUsage::default() } else { self };
@@ -69,5 +71,5 @@ impl ServerUsage {
     }
 }
 
-/// How long a client waits for a reply. sqld lets a write wait 5 s for another one's transaction, twice.
+/// How long a client waits for a reply. sqld makes a write wait up to 5 s for another transaction, twice.
 const DEADLINE_S: u64 = 12;

@@ -1,4 +1,4 @@
-//! Whether a server still answers, and what it does when nobody asks.
+//! Checks whether a server still answers, and what it does without clients.
 
 use super::DEADLINE_S;
 use crate::instrument::hrana::{Address, Backoff, Client, Failure, Limits, Protocol};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Limits of a connection of a measurement.
+/// Returns the limits of a connection of a measurement.
 pub fn limits(stop: &Arc<AtomicBool>) -> Limits {
     Limits { reply: Duration::from_secs(DEADLINE_S), ..Limits::new(stop) }
 }
@@ -44,8 +44,8 @@ fn probe(address: &Address, stop: &Arc<AtomicBool>, statement: &Statement) -> Pr
     }
 }
 
-/// Watches a server that nobody is connected to, then asks it for a row and for a write. `None` when the user wants it
-/// to end.
+/// Watches a server that no client is connected to, then sends it a read and a write. Returns `None` when the
+/// user wants the measurement to end.
 pub fn after(server: &Server, idle: Duration, stop: &Arc<AtomicBool>) -> Option<After> {
     let begun = Instant::now();
     let before = server.usage();
@@ -67,7 +67,7 @@ pub fn after(server: &Server, idle: Duration, stop: &Arc<AtomicBool>) -> Option<
         read_probe,
         write_probe,
         idle_ms: idle.as_millis() as u64,
-        // Ticks of 10 ms say little of a shorter time.
+        // CPU time in ticks of 10 ms says little about a shorter time.
         idle_cores: before
             .zip(now)
             .filter(|_| idle.as_millis() >= 200)
@@ -77,8 +77,8 @@ pub fn after(server: &Server, idle: Duration, stop: &Arc<AtomicBool>) -> Option<
     })
 }
 
-/// What is to be seen of a server that answers no write; the times are of the last write that was answered and of now,
-/// in ms since the clients began.
+/// Collects what can be seen of a server that answers no write. `times` are when the last write was answered
+/// and the current time, both in ms since the clients began.
 pub fn evidence(server: &Server, times: [u64; 2], write_probe: Probe, server_cores: Option<f64>) -> Evidence {
     let [last_write_ms, detected_ms] = times;
     Evidence {
@@ -92,7 +92,7 @@ pub fn evidence(server: &Server, times: [u64; 2], write_probe: Probe, server_cor
     }
 }
 
-/// CPU time over time.
+/// Returns the CPU time between two looks as a number of cores.
 pub fn cores(before: &proc::Usage, now: &proc::Usage, elapsed: Duration) -> f64 {
     now.cpu().saturating_sub(before.cpu()).as_secs_f64() / elapsed.as_secs_f64().max(1e-3)
 }

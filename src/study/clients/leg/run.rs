@@ -1,4 +1,5 @@
-//! The plan, level by level: a server, its rows, the clients, and what they leave.
+//! Carries out the plan level by level: starts a server, fills its table, runs the clients, and checks what
+//! they leave.
 
 use super::ledger::Ledger;
 use super::level::{self, Ended};
@@ -15,17 +16,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Settings that are read back from the server.
+/// The settings that are read back from the server.
 const SETTINGS: [&str; 4] = ["journal_mode", "synchronous", "page_size", "busy_timeout"];
 /// How long a check of a large database may take.
 const CHECK: Duration = Duration::from_secs(600);
-/// Statements of a message that seeds.
+/// The number of statements in a seeding message.
 const BATCH: usize = 20;
 
-/// Carries out `job` and tells what happens.
+/// Carries out `job` and reports what happens.
 ///
 /// # Errors
-/// What keeps it from its end; it has been told before.
+/// Returns what kept the leg from finishing, after reporting it.
 pub fn run(job: &Job, stop: &Arc<AtomicBool>, tell: &mut dyn FnMut(&Event)) -> Result<()> {
     let result = carry_out(job, stop, tell);
     if let Err(error) = &result {
@@ -34,7 +35,7 @@ pub fn run(job: &Job, stop: &Arc<AtomicBool>, tell: &mut dyn FnMut(&Event)) -> R
     result
 }
 
-/// A server and what its table must hold.
+/// A server and what its table must contain.
 struct Stand {
     server: Server,
     ledger: Ledger,
@@ -45,7 +46,7 @@ struct Stand {
 fn carry_out(job: &Job, stop: &Arc<AtomicBool>, tell: &mut dyn FnMut(&Event)) -> Result<()> {
     let mut stand = None;
     for (number, level) in (0..).zip(&job.plan.levels) {
-        // A server that is not to go on ends before the next one begins.
+        // A server that is not used again must end before the next one begins.
         let mut current = match stand.take().filter(|_| !job.plan.fresh_server) {
             Some(current) => current,
             None => seed(job, stop, tell)?,
@@ -106,8 +107,8 @@ fn opened(client: &mut Client, stream: Stream, build: String) -> Result<Event> {
     Ok(Event::Opened { build, sqlite_version, source_id, settings })
 }
 
-/// Looks at the server that the clients have left, starts it again when it is dead or answers no write, checks that
-/// nothing is lost, and judges.
+/// Examines the server that the clients have left, restarts it if it has died or answers no writes, checks
+/// that no write is lost, and judges the level.
 fn conclude(
     stand: &mut Stand,
     level: &Level,
@@ -134,10 +135,10 @@ fn conclude(
         after = probe::after(&stand.server, idle, stop);
     }
     let died = stand.server.usage().is_none();
-    let mut load: Detail = measure.detail().unwrap_or_default();
-    (load.database_bytes, load.wal_bytes) = (files.database_bytes, files.wal_bytes);
-    let unanswered = load.evidence.is_some();
-    let mut judged = judge(&load, after.as_ref().filter(|_| !died));
+    let mut detail: Detail = measure.detail().unwrap_or_default();
+    (detail.database_bytes, detail.wal_bytes) = (files.database_bytes, files.wal_bytes);
+    let unanswered = detail.evidence.is_some();
+    let mut judged = judge(&detail, after.as_ref().filter(|_| !died));
     if died {
         judged.health = Health::Collapsed;
         judged.reasons.insert(0, "the server process ended".to_string());
@@ -146,7 +147,7 @@ fn conclude(
         && let Some(after) = after.as_ref().filter(|_| !unanswered)
     {
         let times = [last_write_ms, begun.elapsed().as_millis() as u64];
-        load.evidence =
+        detail.evidence =
             Some(probe::evidence(&stand.server, times, after.write_probe.clone(), after.idle_cores));
     }
     let mut checked = Ok(());
@@ -164,15 +165,15 @@ fn conclude(
         judged.reasons.push("interrupted".to_string());
     }
     measure.health = Some(judged.health);
-    load.reasons = judged.reasons;
-    load.after = after;
-    measure.detail = Own::of(&load);
+    detail.reasons = judged.reasons;
+    detail.after = after;
+    measure.detail = Own::of(&detail);
     tell(&Event::Ended { phase: level.phase.clone(), measure: Box::new(measure), server: usage });
     checked.context("checking what was written")
 }
 
 fn checks(stand: &Stand, stop: &Arc<AtomicBool>) -> Result<Vec<Check>> {
-    // All pages are read.
+    // The time limit is longer because the check reads all pages.
     let limits = Limits { reply: CHECK, ..probe::limits(stop) };
     let mut client = Client::connect(&stand.server.address(), Protocol::Hrana3, &limits)?;
     let stream = client.open_stream()?;

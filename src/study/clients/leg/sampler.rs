@@ -1,4 +1,4 @@
-//! Second by second: what the clients have counted, and what the server used.
+//! Samples each second what the clients have counted and what the server has used.
 
 use super::probe;
 use super::worker::Tick;
@@ -9,7 +9,7 @@ use crate::study::clients::Second;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Takes a sample whenever it is asked to.
+/// Takes a sample each time it is called.
 pub struct Sampler {
     begun: Instant,
     last: (Instant, Option<proc::Usage>),
@@ -17,24 +17,24 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Of clients that begin now.
+    /// Creates a sampler for clients that begin now.
     pub fn new(begun: Instant, server: &Server, ticks: Vec<Arc<Mutex<Tick>>>) -> Sampler {
         Sampler { begun, last: (begun, server.usage()), ticks }
     }
 
-    /// What happened since the last sample.
+    /// Returns what happened since the last sample.
     pub fn sample(&mut self, server: &Server) -> Second {
         let now = Instant::now();
         let usage = server.usage();
         let elapsed = now.duration_since(self.last.0).max(Duration::from_millis(1));
-        // It is told in hundredths of a second, so that over a few of them it says nothing.
+        // The usage comes in hundredths of a second, so over only a few of them it says nothing.
         let known = self.last.1.zip(usage).filter(|_| elapsed >= Duration::from_millis(200));
         let cores = known.map(|(before, now)| probe::cores(&before, &now, elapsed));
         self.last = (now, usage);
         let mut all = Tick::new();
         for tick in &self.ticks {
             let mut tick = tick.lock().unwrap_or_else(PoisonError::into_inner);
-            // All have the same bounds, so that this can't fail.
+            // The histograms have the same bounds, so this can't fail.
             let _ = all.latencies.add(&tick.latencies);
             tick.latencies.reset();
             all.busy += std::mem::take(&mut tick.busy);
@@ -60,7 +60,7 @@ impl Sampler {
     }
 }
 
-/// Answers and time (ns) of each second.
+/// Returns the number of answers and the time in ns of each second.
 pub fn slices(series: &[Second]) -> Vec<(u64, u64)> {
     let mut last = 0;
     let slice = |second: &Second| {

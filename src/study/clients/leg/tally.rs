@@ -1,4 +1,4 @@
-//! What one client counts.
+//! Counts what one client measures.
 
 use crate::instrument::hrana::{Failure, Retried};
 use crate::instrument::meter;
@@ -8,10 +8,11 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// An answer after more than this has stalled.
+/// The latency above which an answer counts as stalled.
 const STALL: Duration = Duration::from_secs(1);
 
-/// Latencies in ns, kept to 1 µs and three digits; longer than a day counts as a day.
+/// Returns a histogram of latencies in ns, with a resolution of 1 µs and three significant digits; a latency
+/// above one day counts as a day.
 pub fn histogram() -> Histogram<u32> {
     Histogram::new_with_bounds(1000, 86_400_000_000_000, 3).expect("the bounds are constant")
 }
@@ -21,27 +22,27 @@ pub fn count(histogram: &mut Histogram<u32>, latency: Duration) {
     histogram.saturating_record((latency.as_nanos() as u64).max(1));
 }
 
-/// Counts of one client, or of all together.
+/// The counts of one client, or of all clients together.
 pub struct Tally {
-    /// What became of the statements.
+    /// How many statements ended in which way.
     pub outcomes: Outcomes,
-    /// Answers that the server was busy.
+    /// How often the server answered that it was busy.
     pub busy: u64,
-    /// Statements whose answer can't be right.
+    /// The number of statements whose answer can't be right.
     pub wrong: u64,
-    /// The first of them.
+    /// A description of the first of these.
     pub first_wrong: Option<String>,
-    /// By kind, in the order of [`Kind::ALL`].
+    /// The latencies by kind, in the order of [`Kind::ALL`].
     kinds: [Histogram<u32>; 5],
     first_attempts: Histogram<u32>,
-    /// CPU time of the clients' threads.
+    /// The CPU time of the clients' threads, in ns; `None` when one is unknown.
     pub cpu_ns: Option<u64>,
     /// When the last statement ended.
     pub last: Option<Instant>,
 }
 
 impl Tally {
-    /// Nothing yet.
+    /// Returns a tally with all counts at zero.
     pub fn new() -> Tally {
         Tally {
             outcomes: Outcomes::default(),
@@ -55,8 +56,8 @@ impl Tally {
         }
     }
 
-    /// Puts a statement in its class, by how long it took from when it was sent; its latency counts from when it was
-    /// due. Whether it was answered.
+    /// Counts a statement in its class, by the time since it was sent, and its latency, by the time since it
+    /// was due. Returns whether it was answered.
     pub fn classify<T>(
         &mut self,
         kind: Kind,
@@ -76,7 +77,8 @@ impl Tally {
                 }
                 return true;
             }
-            // A wait that is ended here is one of a level that is given up: writes are no longer answered.
+            // A wait that is interrupted here belongs to a level that was given up because writes are no
+            // longer answered.
             Err(Failure::TimedOut(_) | Failure::Interrupted) => self.outcomes.hung += 1,
             Err(Failure::Dropped(_) | Failure::Refused(_) | Failure::Http(_)) => self.outcomes.dropped += 1,
             Err(Failure::Auth { .. }) => self.error("AUTH"),
@@ -96,14 +98,14 @@ impl Tally {
         self.first_wrong.get_or_insert(what);
     }
 
-    /// Adds another client's.
+    /// Adds the counts of another client.
     pub fn add(&mut self, other: Tally) {
         self.outcomes.add(&other.outcomes);
         self.busy += other.busy;
         self.wrong += other.wrong;
         self.first_wrong = self.first_wrong.take().or(other.first_wrong);
         for (own, other) in self.kinds.iter_mut().zip(&other.kinds) {
-            // All have the same bounds, so that this can't fail.
+            // The histograms have the same bounds, so this can't fail.
             let _ = own.add(other);
         }
         let _ = self.first_attempts.add(&other.first_attempts);
@@ -111,7 +113,7 @@ impl Tally {
         self.cpu_ns = self.cpu_ns.zip(other.cpu_ns).map(|(own, other)| own + other);
     }
 
-    /// Latencies of all kinds; `missing` statements have none.
+    /// Returns the latencies of all kinds; `missing` statements have none.
     pub fn latency(&self, missing: u64) -> Latency {
         let mut all = histogram();
         self.kinds.iter().for_each(|kind| {
@@ -120,12 +122,12 @@ impl Tally {
         meter::latency(&all, missing)
     }
 
-    /// Latencies of first attempts, those that failed among them.
+    /// Returns the latencies of first attempts, including those that failed.
     pub fn first_attempt(&self) -> Latency {
         meter::latency(&self.first_attempts, 0)
     }
 
-    /// Kinds that were answered at least once.
+    /// Returns the measures of each kind that was answered at least once.
     pub fn kinds(&self) -> BTreeMap<String, KindMeasure> {
         let kinds = Kind::ALL.iter().zip(&self.kinds).filter(|(_, histogram)| !histogram.is_empty());
         let measure = |histogram: &Histogram<u32>| KindMeasure {

@@ -1,4 +1,4 @@
-//! One client: its connection, its statements, its counts.
+//! One client: its connection, its statements, and its counts.
 
 use super::ledger::Sent;
 use super::tally::{self, Tally};
@@ -14,39 +14,40 @@ use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Before a client tries again to connect.
+/// The pause before a client tries again to connect.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// What the clients of a level share.
 pub struct Shared {
-    /// The server.
+    /// The address of the server.
     pub address: Address,
     /// How clients use streams.
     pub streams: Streams,
-    /// Waits and the wish to end.
+    /// The time limits and the stop flag of connections.
     pub limits: Limits,
-    /// When the clients began: all are connected, as far as the server lets them.
+    /// When the clients began; by then all have connected, as far as the server allows.
     pub begun: OnceLock<Instant>,
-    /// Where they wait for one another.
+    /// The barrier where clients wait for each other before they begin.
     pub start: Barrier,
-    /// Zero of the clock of the ledger.
+    /// The zero of the ledger's clock.
     pub epoch: Instant,
     /// When the level ends.
     pub until: Until,
-    /// Statements a second that are due.
+    /// The number of statements due per second; `None` if each client sends one after the other.
     pub rate: Option<f64>,
-    /// Statements that were taken on by clients.
+    /// The number of statements that clients have claimed.
     pub claimed: AtomicU64,
-    /// The key that the next insert takes.
+    /// The key that the next insert uses.
     pub next_id: AtomicI64,
-    /// Since `begun`, ms: the last write that was answered.
+    /// When the last write was answered, in ms since `begun`.
     pub last_write_ms: AtomicU64,
-    /// Writes are no longer answered: what a client waits for then counts as hung.
+    /// Set when writes are no longer answered; what a client is then waiting for counts as hung.
     pub given_up: AtomicBool,
 }
 
 impl Shared {
-    /// Takes on a statement: its number, and when it is due. `None` when the level is over.
+    /// Claims a statement, and returns when it is due, if there is a schedule. Returns `None` when the level
+    /// is over.
     fn claim(&self) -> Option<Option<Instant>> {
         if self.limits.stop.load(Ordering::Relaxed) {
             return None;
@@ -69,7 +70,7 @@ impl Shared {
         }
     }
 
-    /// When the clients began.
+    /// Returns when the clients began; the first call sets the time.
     pub fn begun(&self) -> Instant {
         *self.begun.get_or_init(Instant::now)
     }
@@ -81,22 +82,22 @@ impl Shared {
 
 /// What a client has counted since it was last asked.
 pub struct Tick {
-    /// Latencies of statements that were answered.
+    /// The latencies of statements that were answered.
     pub latencies: Histogram<u32>,
-    /// Answers that the server was busy.
+    /// How often the server answered that it was busy.
     pub busy: u64,
-    /// Statements that failed.
+    /// The number of statements that failed.
     pub failed: u64,
 }
 
 impl Tick {
-    /// Nothing yet.
+    /// Returns a tick with all counts at zero.
     pub fn new() -> Tick {
         Tick { latencies: tally::histogram(), busy: 0, failed: 0 }
     }
 }
 
-/// A client.
+/// A client, which runs on a thread of its own.
 pub struct Worker {
     shared: Arc<Shared>,
     statements: Statements,
@@ -107,14 +108,14 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A client that is not connected yet.
+    /// Returns a client that is not connected yet.
     pub fn new(shared: Arc<Shared>, statements: Statements, tick: Arc<Mutex<Tick>>) -> Worker {
         Worker { shared, statements, tick, connection: None, tally: Tally::new(), sent: Vec::new() }
     }
 
-    /// Sends statement after statement until the level is over.
+    /// Sends one statement after another until the level is over, and returns the counts and the writes.
     pub fn run(mut self) -> (Tally, Vec<Sent>) {
-        // What fails here is tried again with the first statement.
+        // If this fails, the first statement tries again.
         self.connection = connect(&self.shared).ok();
         self.shared.start.wait();
         let cpu = thread_cpu_ns();
@@ -133,7 +134,7 @@ impl Worker {
         (self.tally, self.sent)
     }
 
-    /// Sends one statement; whether to go on.
+    /// Sends one statement, and returns whether to continue.
     fn one(&mut self, due: Option<Instant>) -> bool {
         let shared = Arc::clone(&self.shared);
         let next = self.statements.next(|| shared.next_id.fetch_add(1, Ordering::Relaxed));
@@ -148,7 +149,7 @@ impl Worker {
         let interrupted = matches!(retried.outcome, Err(Failure::Interrupted))
             || (shared.stopped() && retried.outcome.as_ref().is_err_and(Failure::is_busy));
         if interrupted && !shared.given_up.load(Ordering::Relaxed) {
-            // The user's wish is nothing that became of the statement. The write may have happened all the same.
+            // An interruption by the user is no outcome of the statement, but its write may have happened.
             self.book(&next, begun, false);
             return false;
         }
@@ -162,7 +163,7 @@ impl Worker {
                 self.check(&next, reply);
             }
             Err(failure) if failure.is_busy() => {}
-            // Whatever else the server says, it may have come after the write.
+            // Any other error of the server may have come after the write.
             Err(Failure::Server { .. }) => self.book(&next, begun, false),
             Err(_) => {
                 self.book(&next, begun, false);
@@ -184,7 +185,7 @@ impl Worker {
         }
     }
 
-    /// Notes a write for the ledger.
+    /// Records a write for the ledger.
     fn book(&mut self, next: &Next, begun: Instant, answered: bool) {
         let Some(write) = next.write else { return };
         let now = Instant::now();
@@ -197,7 +198,7 @@ impl Worker {
         self.sent.push(Sent { write, begun_ns: since(begun), answered_ns });
     }
 
-    /// A write changes one row, a read by key finds one, a count answers one.
+    /// Checks an answer: a write must change one row, and a read by key or a count must return one.
     fn check(&mut self, next: &Next, reply: &Reply) {
         let (affected, rows) = (reply.answer.affected, reply.answer.rows.len());
         let right = match next.kind {
@@ -219,7 +220,7 @@ impl Worker {
         }
     }
 
-    /// Sleeps, with an eye on the wish to end; whether the time has come.
+    /// Sleeps until `due` while watching the stop flag, and returns whether that time has come.
     fn wait_until(&self, due: Instant) -> bool {
         while !self.shared.stopped() {
             match due.checked_duration_since(Instant::now()) {

@@ -1,4 +1,5 @@
-//! What a person sees while clients run: a line that changes on a terminal, a line every ten seconds elsewhere.
+//! What a user sees while clients run: a line that changes on a terminal, or a line every ten seconds
+//! elsewhere.
 
 use super::super::args::Until;
 use super::super::{Detail, Second};
@@ -7,14 +8,14 @@ use crate::record::Measure;
 use crate::study::progress::{Progress, human};
 use std::time::Duration;
 
-/// Seconds between two lines where there is no terminal.
+/// The number of seconds between two lines when there is no terminal.
 const EVERY: usize = 10;
 
-/// Shows what comes.
+/// Displays the events of a run.
 pub struct Live<'a> {
     progress: &'a mut Progress,
     run: String,
-    /// Statements of a quota, or seconds of a level.
+    /// The number of statements of a quota, or of seconds of a level.
     aim: Aim,
     phase: String,
     seconds: Vec<Second>,
@@ -26,7 +27,7 @@ enum Aim {
 }
 
 impl Live<'_> {
-    /// For one run.
+    /// Creates the display for one run.
     pub fn new<'a>(measurement: &Measurement, progress: &'a mut Progress, number: u32) -> Live<'a> {
         let aim = match measurement.plan.levels.first().map(|level| level.until) {
             Some(Until::Statements(quota)) => Aim::Statements(quota),
@@ -38,20 +39,20 @@ impl Live<'_> {
         Live { progress, run, aim, phase: String::new(), seconds: Vec::new() }
     }
 
-    /// Something that takes a while.
+    /// Shows a stage that takes a while.
     pub fn stage(&mut self, text: &str) {
         let phase = if self.phase.is_empty() { String::new() } else { format!("{} · ", self.phase) };
         self.progress.stage(&format!("{}{phase}{text}", self.run));
     }
 
-    /// A level begins.
+    /// Shows that a level begins.
     pub fn begins(&mut self, phase: &str) {
         self.phase = phase.to_string();
         self.seconds.clear();
         self.stage("starting the clients");
     }
 
-    /// A second is over.
+    /// Shows that a second has passed.
     pub fn ticks(&mut self, second: &Second) {
         self.seconds.push(second.clone());
         let last = if self.progress.shows_lines() { EVERY } else { 1 };
@@ -61,19 +62,20 @@ impl Live<'_> {
         }
     }
 
-    /// A level has ended.
+    /// Shows how a level has ended.
     pub fn ends(&mut self, measure: &Measure) {
         if !self.progress.shows_lines() {
             return;
         }
         let rate = measure.rate().map_or(String::new(), |rate| format!("{rate:.0}/s, "));
-        let reasons = measure.detail::<Detail>().map(|load| load.reasons).unwrap_or_default();
+        let reasons = measure.detail::<Detail>().map(|detail| detail.reasons).unwrap_or_default();
         let why: String = reasons.iter().map(|reason| format!("; {reason}")).collect();
         let health = measure.health.unwrap_or_default();
         self.progress.stage(&format!("{}{} · {rate}{health}{why}", self.run, self.phase));
     }
 
-    /// Rate and latencies of the last seconds, sums of all, and the time left.
+    /// Returns a line with the rate and latencies of the last seconds, the sums of all seconds, and the time
+    /// left.
     fn line(&self, last: usize) -> String {
         let recent = &self.seconds[self.seconds.len().saturating_sub(last)..];
         let before = self.seconds.len().checked_sub(last + 1).map_or(0, |index| self.seconds[index].at_ms);

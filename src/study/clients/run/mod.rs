@@ -1,4 +1,4 @@
-//! Measures clients on one server, in a process of their own, as often as they are to run.
+//! Measures clients on one server, in a process of their own, as many times as planned.
 
 mod live;
 mod request;
@@ -23,31 +23,31 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What is to be measured.
+/// A measurement, checked and ready to run.
 pub struct Measurement {
-    /// Of the study.
+    /// The shape of the study.
     shape: &'static Shape,
-    /// Level by level.
+    /// The levels to run.
     plan: Plan,
-    /// As a record holds them.
+    /// The parameters as a record holds them.
     parameters: Parameters,
-    /// The server.
+    /// The server to start.
     server: sqld::Config,
     /// How often the levels are run.
     runs: u32,
-    /// For how long the server is watched after each level.
+    /// How long the server is watched after each level.
     idle: Duration,
-    /// Limits of server and clients together.
+    /// The limits of server and clients together.
     limits: LimitArgs,
-    /// Longest time for one run.
+    /// The longest time that one run may take.
     deadline: Duration,
     interrupted: Arc<AtomicBool>,
 }
 
-/// A client that uses more of a core than this may be what limits the rate.
+/// The CPU use of a client, as a fraction of a core, above which clients may be what limits the rate.
 const BUSY_CLIENT: f64 = 0.3;
 
-/// What one process told.
+/// What a process has reported.
 #[derive(Default)]
 struct Told {
     levels: u32,
@@ -87,7 +87,7 @@ impl Measurement {
         let failure = failure(&outcome, &told);
         let run = Run {
             number,
-            // The levels that ended are whole; only without any of them there is nothing to count.
+            // Levels that ended are complete, so a run is rejected only if it has none.
             rejected: failure.clone().filter(|_| told.levels == 0),
             flags: failure
                 .iter()
@@ -124,7 +124,7 @@ impl Measurement {
     }
 }
 
-/// Takes an event; whether a level has ended with it.
+/// Takes an event, and returns whether a level has ended with it.
 fn take(event: Result<Event, String>, leg: &mut Leg, number: u32, told: &mut Told, live: &mut Live) -> bool {
     match event {
         Ok(Event::Opened { build, sqlite_version, source_id, settings }) => {
@@ -137,7 +137,7 @@ fn take(event: Result<Event, String>, leg: &mut Leg, number: u32, told: &mut Tol
         Ok(Event::Began { phase }) => live.begins(&phase),
         Ok(Event::Ticked { second }) => live.ticks(&second),
         Ok(Event::Ended { phase, measure, server }) => {
-            // One that was cut short is kept, and not whole.
+            // A level that was cut short is kept, but does not count as complete.
             told.levels += u32::from(measure.health.is_some_and(|health| health != Health::Unknown));
             told.usage = server.map(|server| told.usage.unwrap_or_default().and(server)).or(told.usage);
             live.ends(&measure);
@@ -149,9 +149,9 @@ fn take(event: Result<Event, String>, leg: &mut Leg, number: u32, told: &mut Tol
     false
 }
 
-/// Adds what a level has measured. One wrong answer, or one lost write, of any level makes the leg's answers wrong.
+/// Adds what a level has measured. One wrong answer or lost write in any level makes the leg's answers wrong.
 fn keep(leg: &mut Leg, number: u32, phase: &str, measure: Measure) {
-    // Of a level that was cut short nobody has looked.
+    // After a level that was cut short, nobody looked for its writes.
     let looked = measure.checks.iter().any(|check| check.what == LOST_WRITES);
     leg.add(number, phase, None, measure);
     let levels = leg.all_samples().count();
@@ -166,14 +166,14 @@ fn failure(outcome: &Outcome, told: &Told) -> Option<Failure> {
     }
 }
 
-/// The share of a core that each client used, of a measure that knows it.
+/// Returns the fraction of a core that each client used, if the measure has it.
 fn client_cores(measure: &Measure) -> Option<f64> {
-    let load: Detail = measure.detail()?;
-    let cpu = load.client_cpu_ns? as f64 / measure.elapsed_ns?.max(1) as f64;
-    Some(cpu / f64::from(load.clients.max(1)))
+    let detail: Detail = measure.detail()?;
+    let cpu = detail.client_cpu_ns? as f64 / measure.elapsed_ns?.max(1) as f64;
+    Some(cpu / f64::from(detail.clients.max(1)))
 }
 
-/// Resources of the server.
+/// Converts the usage of a server to resources.
 fn resources(usage: ServerUsage) -> Resources {
     Resources {
         user_us: usage.user_us,
@@ -213,7 +213,7 @@ impl Task for Measurement {
                 break;
             }
         }
-        // A process that was ended by force leaves its folder.
+        // A process that was killed leaves its folder behind.
         scratch::remove_stale(&self.server.folder);
         result
     }

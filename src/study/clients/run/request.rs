@@ -14,14 +14,14 @@ use anyhow::{Result, anyhow, bail};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a level may leave on the disk for each second, from above: measured were 24 MB of log.
+/// An upper bound for the bytes that a level leaves on the disk per second: 24 MB of log were measured.
 const BYTES_PER_SECOND: u64 = 30 << 20;
 
 impl Measurement {
-    /// A sweep.
+    /// Prepares a sweep.
     ///
     /// # Errors
-    /// The option that can't be, with what to do.
+    /// Names the option that can't be satisfied, and says what to do.
     pub fn sweep(options: SweepOptions, setting: &Setting) -> Result<Measurement> {
         let SweepOptions { parameters, repeat, server, limits } = options;
         parameters.check().map_err(|reason| anyhow!("--{reason}"))?;
@@ -36,17 +36,17 @@ impl Measurement {
         Ok(measurement.runs(repeat))
     }
 
-    /// A million statements.
+    /// Prepares a run of a million statements.
     ///
     /// # Errors
-    /// The option that can't be, with what to do.
+    /// Names the option that can't be satisfied, and says what to do.
     pub fn million(options: MillionOptions, setting: &Setting) -> Result<Measurement> {
         let MillionOptions { parameters, server, limits } = options;
         let written = as_parameters(&parameters);
         Measurement::new(&MILLION, parameters.plan(), written, &server, limits, setting)
     }
 
-    /// The same, so many times.
+    /// Returns the measurement with this number of runs.
     pub fn runs(self, runs: Option<u32>) -> Measurement {
         Measurement { runs: runs.unwrap_or(self.runs), ..self }
     }
@@ -88,10 +88,10 @@ impl Measurement {
         }
     }
 
-    /// The control group for server and clients, where there are limits.
+    /// Creates the control group for server and clients, or returns `None` if there are no limits.
     ///
     /// # Errors
-    /// When there can be none on this machine.
+    /// Fails when the machine allows no such group.
     pub fn group(&self) -> Result<Option<MemoryGroup>> {
         let limits = Limits { memory_bytes: self.limits.memory_limit, cpus: self.limits.cpus };
         if limits == Limits::default() {
@@ -103,16 +103,17 @@ impl Measurement {
     }
 }
 
-/// From above.
+/// Returns an upper bound for the length of a level, in seconds.
 fn seconds(until: Until, rate: Option<f64>) -> u64 {
     match until {
         Until::Seconds(seconds) => seconds,
-        // A tenth of the published rate, or the rate that is asked for.
+        // The assumed rate is a tenth of the published one, or the rate that is asked for if that is lower.
         Until::Statements(statements) => (statements as f64 / rate.unwrap_or(150.0).min(150.0)) as u64,
     }
 }
 
-/// For each level its time, and five minutes for what comes before and after it.
+/// Returns the time allowed for a run: for each level its length, and five minutes for what comes before and
+/// after it.
 fn deadline(plan: &Plan, idle: f64) -> Duration {
     let level =
         |until: Until| Duration::from_secs(seconds(until, plan.rate) + 300) + Duration::from_secs_f64(idle);

@@ -1,4 +1,4 @@
-//! Clients on a server: level by level, and what became of the server.
+//! The tables of clients on a server: each level, and how the server coped.
 
 pub mod wedge;
 
@@ -8,7 +8,7 @@ use crate::record::{Health, Leg, Measure, Phase, Quantile, Sample};
 use crate::report::table::{Table, Text, Tone, cells, count, left, right};
 use crate::stats::proportion;
 
-/// The table of all levels.
+/// Returns the table of all levels, with notes.
 pub fn tables(figures: Figures) -> Vec<Table> {
     let legs = &figures.record.legs;
     if legs.is_empty() {
@@ -42,7 +42,7 @@ pub fn tables(figures: Figures) -> Vec<Table> {
 
 fn row(phase: &Phase, sample: &Sample, several: bool) -> Option<Vec<Text>> {
     let measure = &sample.measure;
-    let load: Detail = measure.detail()?;
+    let detail: Detail = measure.detail()?;
     let ms = |ns: u64| format!("{:.2}", ns as f64 / 1e6);
     let answered = measure.operations.unwrap_or(0);
     let latency = |quantile: Quantile| {
@@ -59,18 +59,18 @@ fn row(phase: &Phase, sample: &Sample, several: bool) -> Option<Vec<Text>> {
         latency(Quantile::P95),
         latency(Quantile::P99),
         latency(Quantile::Max),
-        if answered > 0 { ms(load.first_attempt.p99_ns) } else { String::new() },
+        if answered > 0 { ms(detail.first_attempt.p99_ns) } else { String::new() },
         measure.busy.map_or(String::new(), count),
-        count(load.outcomes.failed()),
-        mean_cores(&load).map_or(String::new(), |cores| format!("{cores:.2}")),
-        client_us(&load).map_or(String::new(), |us| format!("{us:.1}")),
+        count(detail.outcomes.failed()),
+        mean_cores(&detail).map_or(String::new(), |cores| format!("{cores:.2}")),
+        client_us(&detail).map_or(String::new(), |us| format!("{us:.1}")),
     ]);
     let health = measure.health.unwrap_or_default();
     row.push(Text::new(health.to_string(), tone(health)));
     Some(row)
 }
 
-/// How a state strikes the eye.
+/// Returns how a state of the server is highlighted.
 fn tone(health: Health) -> Tone {
     match health {
         Health::Clean => Tone::Good,
@@ -80,9 +80,9 @@ fn tone(health: Health) -> Tone {
     }
 }
 
-fn mean_cores(load: &Detail) -> Option<f64> {
-    let begins = std::iter::once(0).chain(load.series.iter().map(|second| second.at_ms));
-    let known = begins.zip(&load.series).filter_map(|(begin, second)| {
+fn mean_cores(detail: &Detail) -> Option<f64> {
+    let begins = std::iter::once(0).chain(detail.series.iter().map(|second| second.at_ms));
+    let known = begins.zip(&detail.series).filter_map(|(begin, second)| {
         let ms = second.at_ms.saturating_sub(begin) as f64;
         Some((ms, second.server_cores? * ms))
     });
@@ -91,22 +91,22 @@ fn mean_cores(load: &Detail) -> Option<f64> {
     (length > 0.0).then(|| cores.iter().sum::<f64>() / length)
 }
 
-/// CPU time of the clients for each statement sent, µs.
-fn client_us(load: &Detail) -> Option<f64> {
-    let sent = load.outcomes.total() - load.outcomes.abandoned;
-    (sent > 0).then(|| load.client_cpu_ns.map(|ns| ns as f64 / 1000.0 / sent as f64))?
+/// Returns the CPU time of the clients for each statement sent, in µs.
+fn client_us(detail: &Detail) -> Option<f64> {
+    let sent = detail.outcomes.total() - detail.outcomes.abandoned;
+    (sent > 0).then(|| detail.client_cpu_ns.map(|ns| ns as f64 / 1000.0 / sent as f64))?
 }
 
 fn notes(leg: &Leg) -> Vec<String> {
     let mut notes = Vec::new();
     for phase in &leg.phases {
         for sample in &phase.samples {
-            let Some(load) = sample.measure.detail::<Detail>() else { continue };
+            let Some(detail) = sample.measure.detail::<Detail>() else { continue };
             let name = match leg.runs.len() {
                 0 | 1 => phase.name.clone(),
                 _ => format!("{} run {}", phase.name, sample.run),
             };
-            notes.extend(level(&name, &sample.measure, &load));
+            notes.extend(level(&name, &sample.measure, &detail));
         }
         notes.extend(frequency(phase));
     }
@@ -120,13 +120,13 @@ fn notes(leg: &Leg) -> Vec<String> {
     notes
 }
 
-fn level(name: &str, measure: &Measure, load: &Detail) -> Vec<String> {
+fn level(name: &str, measure: &Measure, detail: &Detail) -> Vec<String> {
     let mut notes = Vec::new();
-    if !load.reasons.is_empty() {
+    if !detail.reasons.is_empty() {
         let health = measure.health.unwrap_or_default();
-        notes.push(format!("{name}: {health}: {}", load.reasons.join("; ")));
+        notes.push(format!("{name}: {health}: {}", detail.reasons.join("; ")));
     }
-    if let Some(evidence) = &load.evidence {
+    if let Some(evidence) = &detail.evidence {
         let states: Vec<String> =
             evidence.thread_states.iter().map(|(state, count)| format!("{count} {state}")).collect();
         notes.push(format!(
@@ -153,7 +153,7 @@ fn level(name: &str, measure: &Measure, load: &Detail) -> Vec<String> {
     notes
 }
 
-/// How often a level that ran several times wedged.
+/// Returns how often a level that ran several times wedged.
 fn frequency(phase: &Phase) -> Option<String> {
     let healths: Vec<Health> = phase
         .samples

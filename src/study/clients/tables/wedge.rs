@@ -1,7 +1,7 @@
-//! What a wedge is, for a person who met one.
+//! An explanation of wedged servers for users who encounter one.
 
-/// The explanation, in paragraphs. Its counts are from sweeps of this program with sqld 0.24.32 on two virtual CPUs: five
-/// runs each of 16, 32 and 64 clients for 10 s, 30 % writes.
+/// The explanation, in paragraphs. Its counts are from sweeps of this program with sqld 0.24.32 on two
+/// virtual CPUs: five runs each of 16, 32 and 64 clients for 10 s, with 30 % writes.
 pub const TEXT: &str = "\
 A wedged sqld answers reads, and /health returns 200, but it never answers a write, not even from a single client. With
 nobody connected, the process may use one or two whole cores, with dozens of threads that could run. Only a write and a

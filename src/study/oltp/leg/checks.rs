@@ -1,14 +1,14 @@
-//! Whether the answers are right, and everything acknowledged is there.
+//! Checks that the answers are right, and that everything that was acknowledged is stored.
 
 use super::session::{Expected, Ledger, Session};
 use crate::instrument::engine::{Connection, SqlError, Step, Value};
 use crate::record::{Check, Measure};
 use crate::study::oltp::{Phase, data, work};
 
-/// The checks that follow `phase`.
+/// Makes the checks that follow `phase`.
 ///
 /// # Errors
-/// SQLite's, when a check can't be made.
+/// Passes on errors of SQLite when a check can't be made.
 pub fn after(session: &mut Session, phase: Phase, measure: &Measure) -> Result<Vec<Check>, SqlError> {
     let connection = &session.connection;
     let count = |name: &str| measure.counts.get(name).copied().unwrap_or(0);
@@ -37,7 +37,7 @@ pub fn after(session: &mut Session, phase: Phase, measure: &Measure) -> Result<V
     Ok(checks)
 }
 
-/// Rows and sums, each from the smallest index that holds it.
+/// Checks the number of rows and the sums, each from the smallest index that contains it.
 fn table(connection: &Connection, expected: &Expected) -> Result<[Check; 3], SqlError> {
     Ok([
         Check::new("rows", expected.rows, connection.query_i64("SELECT count(*) FROM event")?),
@@ -50,7 +50,7 @@ fn table(connection: &Connection, expected: &Expected) -> Result<[Check; 3], Sql
     ])
 }
 
-/// Reads back the last acknowledged write of every key, in the order of the keys.
+/// Checks the last acknowledged write of every key by reading it back, in the order of the keys.
 fn acknowledged(connection: &Connection, ledger: &Ledger, length: usize) -> Result<Check, SqlError> {
     let mut select = connection.prepare(work::SELECT)?;
     let mut writes: Vec<(&i64, &(u64, u64))> = ledger.iter().collect();

@@ -1,5 +1,5 @@
-//! Runs one leg of the real-workload study. It runs in a process of its own, so that a memory limit holds for it
-//! alone; [`Job`] and [`Event`] are what passes between that process and the one that started it.
+//! Runs one leg of the real-workload study. It runs in a process of its own, so that a memory limit applies
+//! to it alone; [`Job`] and [`Event`] are passed between that process and the one that started it.
 
 mod checks;
 mod phases;
@@ -18,15 +18,15 @@ use std::path::PathBuf;
 /// What the process is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
-    /// The leg.
+    /// The numbers of the leg.
     pub plan: LegPlan,
-    /// The database; made when it does not exist, and used as it is when it does.
+    /// The database, which is created if it does not exist and is used as it is if it does.
     pub database: PathBuf,
     /// A library with SQLite's C interface; the bundled SQLite when absent.
     pub engine: Option<PathBuf>,
 }
 
-/// What the process tells, one line of JSON each.
+/// An event that the process reports, as one line of JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[allow(missing_docs)]
@@ -42,6 +42,6 @@ pub enum Event {
     Began { phase: Phase },
     /// A phase has ended.
     Ended { phase: Phase, measure: Box<Measure> },
-    /// It ends here.
+    /// The leg has failed and ends here.
     Failed { message: String },
 }

@@ -1,5 +1,5 @@
-//! The loop of each phase. Nothing but the operations is timed: arguments are made and books are kept between them,
-//! and what that takes is told apart.
+//! The loop of each phase. Only the operations are timed: between them arguments are made and results are
+//! recorded, and the time for that is reported separately.
 
 use super::session::{Ledger, Session};
 use crate::instrument::engine::{Connection, SqlError, Statement, Step, Value};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Runs a phase.
 ///
 /// # Errors
-/// Those that keep the phase from being measured at all; operations that fail are counted.
+/// Passes on errors that keep the phase from being measured at all; operations that fail are only counted.
 pub fn run(session: &mut Session, phase: Phase) -> Result<Measure, SqlError> {
     match phase {
         Phase::BulkInsert => bulk_insert(session),
@@ -28,7 +28,7 @@ pub fn run(session: &mut Session, phase: Phase) -> Result<Measure, SqlError> {
     }
 }
 
-/// What several threads measured, and what their loops took.
+/// Combines what several threads measured, with the time of their loops.
 fn finished(meters: Vec<Meter>) -> Measure {
     let (measure, loop_ns) = Meter::merge_operations(meters);
     Measure { detail: crate::record::Detail::of(&Detail { loop_ns, ..Detail::default() }), ..measure }
@@ -45,7 +45,7 @@ fn bulk_insert(session: &mut Session) -> Result<Measure, SqlError> {
         session.connection.exec("BEGIN")?;
         for id in next..end {
             let (row, payload) = rows.row(id);
-            // A row that can't be stored ends the phase: what follows needs all of them.
+            // A row that can't be stored ends the phase, because later phases need all rows.
             let mut failure = None;
             let last = id == end - 1;
             meter.time(|| {
@@ -73,7 +73,7 @@ fn write(insert: &mut Statement, row: &Row, payload: &str) -> Result<(), SqlErro
     ])
 }
 
-/// Reads one row; whether it was there.
+/// Reads one row, and returns whether it exists.
 #[inline]
 fn read(select: &mut Statement, id: i64) -> Result<bool, SqlError> {
     let mut cursor = select.start(&[Value::Integer(id)])?;
@@ -89,7 +89,7 @@ fn key(generator: &mut ChaCha8Rng, rows: u64) -> i64 {
     generator.random_range(1..=rows as i64)
 }
 
-/// Times a read and counts what it found.
+/// Times a read and counts whether it found a row.
 fn timed_read(meter: &mut Meter, select: &mut Statement, id: i64, found: &mut [u64; 2]) {
     meter.time(|| {
         let there = read(select, id)?;
@@ -117,7 +117,7 @@ fn select_primary_key(session: &mut Session) -> Result<Measure, SqlError> {
     Ok(with_found(finished(vec![meter]), found))
 }
 
-/// Every range holds exactly as many rows, all with a whole payload.
+/// Runs range queries; every range must have the same number of rows, all with a whole payload.
 fn select_range(session: &mut Session) -> Result<Measure, SqlError> {
     let plan = &session.plan;
     let mut keys = data::stream(plan.seed, Purpose::Ranges, 0);
@@ -164,7 +164,7 @@ fn update(session: &mut Session) -> Result<Measure, SqlError> {
     Ok(finished(vec![meter]))
 }
 
-/// 70 reads, 25 updates and 5 inserts in a hundred, drawn at random.
+/// Runs 70 reads, 25 updates and 5 inserts in a hundred operations, drawn at random.
 fn mixed(session: &mut Session) -> Result<Measure, SqlError> {
     let plan = session.plan.clone();
     let mut keys = data::stream(plan.seed, Purpose::Mixed, 0);
@@ -219,7 +219,8 @@ fn concurrent_reads(session: &mut Session) -> Result<Measure, SqlError> {
     Ok(with_found(finished(results.into_iter().map(|result| result.0).collect()), found))
 }
 
-/// Each thread writes keys of its own, so that the last acknowledged write of a key is known.
+/// Runs writes on several threads. Each thread writes keys of its own, so that the last acknowledged write of
+/// a key is known.
 fn concurrent_writes(session: &mut Session) -> Result<Measure, SqlError> {
     let plan = session.plan.clone();
     let results = on_threads(session, plan.writers, |connection, thread, meter, length| {
@@ -248,7 +249,7 @@ fn concurrent_writes(session: &mut Session) -> Result<Measure, SqlError> {
     Ok(finished(meters))
 }
 
-/// Runs `job` on `count` threads, each with a connection of its own; they start together.
+/// Runs `job` on `count` threads that start together, each with a connection of its own.
 fn on_threads<T: Send>(
     session: &Session,
     count: u64,

@@ -11,10 +11,10 @@ use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Carries out `job` and tells what happens.
+/// Carries out `job` and reports what happens.
 ///
 /// # Errors
-/// What keeps it from its end; it has been told before.
+/// Returns what kept the leg from finishing, after reporting it.
 pub fn run(job: &Job, tell: &mut dyn FnMut(&Event)) -> Result<()> {
     let result = carry_out(job, tell);
     if let Err(error) = &result {
@@ -34,7 +34,8 @@ fn carry_out(job: &Job, tell: &mut dyn FnMut(&Event)) -> Result<()> {
     if made {
         session.connection.exec(work::SCHEMA)?;
     } else {
-        // What an earlier run has added goes; that it has rewritten payloads changes no sum and no length.
+        // Rows that an earlier run added are removed; payloads that it rewrote change neither sums nor
+        // lengths.
         session.connection.exec(&format!("DELETE FROM event WHERE id > {}", job.plan.rows))?;
         session.connection.checkpoint(Checkpoint::Truncate)?;
         let rows = session.connection.query_i64("SELECT count(*) FROM event")?;
@@ -77,7 +78,7 @@ impl Session {
         })
     }
 
-    /// Measures a phase, then checks its answers and empties the log, so that each phase begins alike.
+    /// Measures a phase, then checks its answers and empties the log, so that all phases begin alike.
     fn phase(&mut self, phase: Phase) -> Result<Measure> {
         let process = std::process::id();
         let (io, faults) = (Io::of(process), proc::major_faults(process));
@@ -96,7 +97,7 @@ impl Session {
         });
         measure.checks = checks::after(self, phase, &measure)?;
         if self.plan.leg == Leg::DiskBound && matches!(phase, Phase::BulkInsert | Phase::Mixed) {
-            // The next phase shall not profit from what the last one, or its checks, left in memory.
+            // The next phase must not profit from what this one, or its checks, left in memory.
             page_cache::drop_file(&self.database)?;
         }
         Ok(measure)

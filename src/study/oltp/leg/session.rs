@@ -1,4 +1,4 @@
-//! An open database, and what it must hold.
+//! An open database, and what it must contain.
 
 use super::Job;
 use crate::instrument::engine::{Connection, Engine, OpenMode, SqlError};
@@ -9,17 +9,17 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What each key was last written with, and was acknowledged: thread and number of the write.
+/// The last acknowledged write of each key: the thread and the number of the write.
 pub type Ledger = HashMap<i64, (u64, u64)>;
 
-/// What the table must hold.
+/// What the table must contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// Rows; their keys are 1 to this.
+    /// The number of rows; their keys are 1 to this number.
     pub rows: i64,
-    /// Sum of `user_id`.
+    /// The sum of `user_id`.
     pub users: i64,
-    /// Sum of `created_at`.
+    /// The sum of `created_at`.
     pub created: i64,
 }
 
@@ -31,7 +31,7 @@ impl Expected {
         self.created += row.created_at;
     }
 
-    /// Of the table as the bulk insert leaves it.
+    /// Returns the contents of the table as the bulk insert leaves it.
     pub fn after_bulk_insert(seed: u64, rows: u64, payload: usize) -> Expected {
         let mut expected = Expected::default();
         let mut data = data::Data::new(seed, data::Purpose::Rows, rows, payload);
@@ -42,19 +42,19 @@ impl Expected {
     }
 }
 
-/// An open database and what it must hold.
+/// An open database and what it must contain.
 pub struct Session {
     /// The numbers of the leg.
     pub plan: LegPlan,
-    /// Of the main thread.
+    /// The connection of the main thread.
     pub connection: Connection,
-    /// The table.
+    /// What the table must contain.
     pub expected: Expected,
-    /// Acknowledged writes of the phase under way.
+    /// The acknowledged writes of the current phase.
     pub ledger: Ledger,
-    /// The engine that opened it.
+    /// The engine that opened the database.
     pub engine: Engine,
-    /// Its file.
+    /// The file of the database.
     pub database: PathBuf,
 }
 
@@ -62,7 +62,7 @@ impl Session {
     /// Opens the database of `job`.
     ///
     /// # Errors
-    /// SQLite's, and a setting that does not take.
+    /// Passes on errors of SQLite, and fails when a setting does not take effect.
     pub fn open(engine: Engine, job: &Job) -> Result<Session> {
         let connection = connect(&engine, &job.database, &job.plan)?;
         Ok(Session {
@@ -75,17 +75,18 @@ impl Session {
         })
     }
 
-    /// Another connection to the same database.
+    /// Opens another connection to the same database.
     ///
     /// # Errors
-    /// SQLite's, and a setting that does not take.
+    /// Passes on errors of SQLite, and fails when a setting does not take effect.
     pub fn connect(&self) -> Result<Connection, SqlError> {
         connect(&self.engine, &self.database, &self.plan)
             .map_err(|error| SqlError { code: 1, message: format!("{error:#}") })
     }
 }
 
-/// Opens the database with the published settings, and reads each back: one that did not take is an error.
+/// Opens the database with the published settings and reads each of them back; one that did not take effect
+/// is an error.
 fn connect(engine: &Engine, database: &Path, plan: &LegPlan) -> Result<Connection> {
     let connection = engine.open(database, OpenMode::Create)?;
     connection.busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS as u64))?;

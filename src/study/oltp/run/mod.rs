@@ -18,26 +18,26 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use told::Told;
 
-/// What is to be measured.
+/// A measurement, checked and ready to run.
 pub struct Measurement {
     options: Options,
-    /// The legs, in order.
+    /// The legs, in the order in which they run.
     legs: Vec<LegName>,
-    /// Where databases are made.
+    /// The folder in which databases are made.
     folder: PathBuf,
-    /// Engines to measure in turn; `None` is the bundled one.
+    /// The engines to measure in turn; `None` is the bundled one.
     engines: Vec<Option<PathBuf>>,
     quiet: bool,
 }
 
-/// The limits of a leg's memory, and the group that keeps them.
+/// The memory group of a leg and its limit in bytes.
 type Confined<'a> = Option<(&'a MemoryGroup, u64)>;
 
 impl Measurement {
-    /// Refuses, before anything is written, what can't come to its end.
+    /// Refuses, before anything is written, what can't be carried out to the end.
     ///
     /// # Errors
-    /// The option that can't be, with what to do.
+    /// Names the option that can't be satisfied, and says what to do.
     pub fn new(options: Options, setting: &Setting) -> Result<Measurement> {
         let measurement = Measurement {
             legs: options.leg.map_or(vec![LegName::InRam, LegName::DiskBound], |leg| vec![leg]),
@@ -80,13 +80,14 @@ impl Measurement {
         Ok(())
     }
 
-    /// The largest database with a third for the log, and room to spare.
+    /// Returns the disk space needed in bytes: the largest database with a third more for the log, and some
+    /// room to spare.
     fn needed_bytes(&self) -> u64 {
         let needed = |plan: LegPlan| plan.database_bytes() * 4 / 3 + (64 << 20);
         self.plans().map(needed).max().unwrap_or(0)
     }
 
-    /// Tells what it will take, from above.
+    /// Prints upper bounds for the disk space and the time that the measurement takes.
     fn announce(&self) {
         let once: u64 = self.plans().map(|plan| plan.seconds_expected()).sum();
         let all = once * u64::from(self.options.runs) * self.engines.len() as u64;
@@ -94,7 +95,7 @@ impl Measurement {
         eprintln!("this takes up to {bytes} MB in {} and up to {time}", self.folder.display());
     }
 
-    /// One run of one leg on one engine.
+    /// Makes one run of one leg on one engine.
     fn run(&self, session: &mut Session, number: u32, name: LegName, engine: Option<&Path>) -> Result<()> {
         let plan = self.options.parameters.plan(name);
         let group = confine(&plan)?;
@@ -135,7 +136,7 @@ impl Measurement {
         failure.map_or(Ok(()), |failure| Err(failure.of_part(name.name()).into()))
     }
 
-    /// The leg of the record, which is made for the first run.
+    /// Returns the leg of the record, which is created for the first run.
     fn leg<'r>(&self, record: &'r mut Record, name: LegName, engine: Option<&Path>) -> &'r mut Leg {
         let name = self.leg_name(name, engine);
         let engine = engine.map_or_else(Engine::bundled, |path| Engine::named(path.display().to_string()));
@@ -147,7 +148,8 @@ impl Measurement {
         &mut record.legs[index]
     }
 
-    /// The leg and, of another engine than the bundled one, its file; the whole path where two files have one name.
+    /// Returns the name of the leg, with the file of an engine other than the bundled one. Where two files
+    /// share a name, the whole path is given.
     fn leg_name(&self, leg: LegName, engine: Option<&Path>) -> String {
         let Some(path) = engine else { return leg.name().to_string() };
         let file = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -179,8 +181,8 @@ fn keep(leg: &mut Leg, told: Told, confined: Confined, run: Run) {
     leg.judge_answers(Some(format!("{checks} checks")));
 }
 
-/// A group with as much memory as the leg may use. Where none can be made, a database larger than the machine's
-/// own memory does as well.
+/// Creates a group with as much memory as the leg may use. If none can be created, the leg may run without
+/// one, provided that its database is larger than the memory of the machine.
 fn confine(plan: &LegPlan) -> Result<Option<MemoryGroup>> {
     let Some(memory_bytes) = plan.memory_limit else { return Ok(None) };
     match MemoryGroup::create(Limits { memory_bytes: Some(memory_bytes), cpus: None }) {

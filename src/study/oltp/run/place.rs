@@ -1,4 +1,4 @@
-//! Where the database of a run lies, and what it is.
+//! Where the database of a run is, and what it contains.
 
 use crate::instrument::scratch::{Scratch, database_files};
 use crate::record::store;
@@ -6,18 +6,18 @@ use crate::study::oltp::args::{Identity, LegPlan};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 
-/// The folder of one run's database; removed with everything in it, unless it is to stay.
+/// The folder of one run's database, which is removed with everything in it unless it is to be kept.
 pub struct Place(Scratch);
 
 const DATABASE: &str = "oltp.db";
-/// Says in a folder what its database is.
+/// The file that says what the database in the folder contains.
 const IDENTITY: &str = "oltp.json";
 
 impl Place {
-    /// A new folder.
+    /// Creates a new folder.
     ///
     /// # Errors
-    /// A parent that can't be written to.
+    /// Fails when the parent can't be written to.
     pub fn new(parent: &Path, plan: &LegPlan, keep: bool) -> Result<Place> {
         let mut ours = database_files(DATABASE).to_vec();
         ours.push(IDENTITY.to_string());
@@ -25,20 +25,20 @@ impl Place {
         Scratch::new(parent, plan.leg.name(), &ours, keep).map(Place)
     }
 
-    /// Says what the database is, now that every row is in it.
+    /// Writes down what the database contains, once every row is in it.
     ///
     /// # Errors
-    /// Those of the filesystem.
+    /// Passes on errors of the filesystem.
     pub fn mark(&self, plan: &LegPlan) -> Result<()> {
         let identity = serde_json::to_string_pretty(&plan.identity())?;
         std::fs::write(self.0.path().join(IDENTITY), identity)
             .with_context(|| self.0.path().display().to_string())
     }
 
-    /// A folder that has stayed, if its database is the one that is needed.
+    /// Opens a folder that was kept, if its database is the one that is needed.
     ///
     /// # Errors
-    /// A folder without such a database.
+    /// Fails when the folder has no such database.
     pub fn again(folder: &Path, plan: &LegPlan) -> Result<Place> {
         let path = folder.join(IDENTITY);
         let text = store::read_text(&path, 4096).context("--reuse needs a folder that --keep has left")?;
@@ -53,7 +53,7 @@ impl Place {
         Ok(Place(Scratch::again(folder)))
     }
 
-    /// The database in it.
+    /// Returns the path of the database in the folder.
     pub fn database(&self) -> PathBuf {
         self.0.path().join(DATABASE)
     }

@@ -1,4 +1,4 @@
-//! What the process of a leg tells, line by line.
+//! What the process of a leg reports, line by line.
 
 use crate::instrument::cgroup;
 use crate::instrument::process::{Ending, Outcome};
@@ -10,21 +10,21 @@ use crate::study::oltp::{Detail, Phase};
 use crate::study::process::Lines;
 use crate::study::progress::Progress;
 
-/// What one process told of a leg.
+/// What a process has reported about a leg.
 #[derive(Default)]
 pub struct Told {
     lines: Lines,
-    /// The database is open.
+    /// The event [`Event::Opened`], once the database is open.
     pub opened: Option<Event>,
-    /// Phases that have ended.
+    /// The phases that have ended, with what they measured.
     pub measures: Vec<(Phase, Measure)>,
     failed: Option<String>,
-    /// The memory group, as last seen.
+    /// The usage of the memory group, as last seen.
     pub memory: Option<cgroup::Usage>,
 }
 
 impl Told {
-    /// Takes the next piece of its output; whether a phase has ended in it.
+    /// Takes the next piece of output, and returns whether a phase has ended in it.
     pub fn take(&mut self, bytes: &[u8], progress: &mut Progress) -> bool {
         let before = self.measures.len();
         for event in self.lines.take(bytes) {
@@ -39,7 +39,7 @@ impl Told {
         self.measures.len() > before
     }
 
-    /// Why the run does not count.
+    /// Returns why the run does not count, or `None` if it does.
     pub fn failure(&self, outcome: &Outcome, plan: &LegPlan, confined: Option<u64>) -> Option<Failure> {
         let killed = self.memory.as_ref().is_some_and(|usage| usage.oom_kills > Some(0));
         if killed && outcome.ending == Ending::Signalled(9) {
@@ -53,7 +53,8 @@ impl Told {
         .or_else(|| self.fits_in_memory(plan, confined))
     }
 
-    /// A database that fits in memory is not disk-bound, whatever was asked for.
+    /// Returns a failure if a disk-bound leg was not: its database fits in memory, or its reads needed no
+    /// disk.
     fn fits_in_memory(&self, plan: &LegPlan, confined: Option<u64>) -> Option<Failure> {
         plan.memory_limit?;
         let limit = confined.or_else(|| Host::capture(false).memory.total_bytes)?;

@@ -1,5 +1,5 @@
-//! SQLite's C interface in this process: WAL, synchronous NORMAL, each statement a transaction of its own, prepared
-//! once for each text.
+//! Runs statements through SQLite's C interface in this process, with WAL and synchronous NORMAL. Each
+//! statement is a transaction of its own and is prepared once for each text.
 
 use super::{Facts, LegRun, Place, Ran, Side};
 use crate::instrument::engine::{self, Connection, Cursor, Kind, OpenMode, SqlError};

@@ -1,4 +1,5 @@
-//! What the wire alone costs: an echo over a WebSocket on loopback, with messages as long as those of a real exchange.
+//! Measures what the wire alone costs, with an echo over a WebSocket on loopback whose messages are as long
+//! as those of a real exchange.
 
 use super::{Ran, Side};
 use crate::instrument::hrana::{self, Failure, Timed};
@@ -13,20 +14,20 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tungstenite::{Message, WebSocket};
 
-/// Long for an echo.
+/// How long to wait for an echo, which is much longer than one takes.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// A server of one connection. The first four bytes of a message say how long the answer shall be.
+/// A server for one connection. The first four bytes of a message give the length of the answer.
 pub struct Echo {
     socket: SocketAddr,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Echo {
-    /// Starts one.
+    /// Starts an echo.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Passes on errors of the operating system.
     pub fn start() -> Result<Echo> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let socket = listener.local_addr()?;
@@ -45,10 +46,10 @@ impl Echo {
         Ok(Echo { socket, thread: Some(thread) })
     }
 
-    /// Connects to it; one client is all it takes. A wait ends when `stop` is raised.
+    /// Connects to the echo, which takes only one client. A wait ends when `stop` is raised.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Passes on errors of the operating system and of the WebSocket handshake.
     pub fn connect(&self, stop: &Arc<AtomicBool>) -> Result<Caller> {
         let host = self.socket.ip().to_string();
         let stream = Timed::connect((&host, self.socket.port()), PATIENCE, stop)?;
@@ -61,7 +62,7 @@ impl Echo {
 
 impl Drop for Echo {
     fn drop(&mut self) {
-        // Wakes it where nobody has connected.
+        // This connection wakes the thread if no client has connected.
         drop(TcpStream::connect(self.socket));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -75,14 +76,14 @@ fn answer(socket: &mut WebSocket<TcpStream>, message: &Message) -> tungstenite::
     socket.send(Message::binary(vec![b' '; length as usize]))
 }
 
-/// The other side of an [`Echo`].
+/// The client of an [`Echo`].
 pub struct Caller(WebSocket<Timed>);
 
 impl Caller {
     /// Sends `sent` bytes and waits for `received`.
     ///
     /// # Errors
-    /// [`Failure::Dropped`] when the echo is gone.
+    /// Returns [`Failure::Dropped`] when the echo is gone.
     pub fn round_trip(&mut self, sent: usize, received: usize) -> Result<(), Failure> {
         let mut bytes = vec![b' '; sent.max(4)];
         bytes[..4].copy_from_slice(&(received as u32).to_le_bytes());
@@ -111,7 +112,8 @@ struct Floor<'a> {
 }
 
 impl Side for Floor<'_> {
-    /// One round trip a statement, of the mean length; there is nothing to answer, so what must be answered is given.
+    /// Makes one round trip of the mean length for each statement. There is nothing to answer, so the
+    /// expected answers are returned.
     fn run<'s>(&mut self, step: &'s Step, meter: &mut Meter) -> Result<Vec<Ran<'s>>, String> {
         let exchange = self.exchanges.next().ok_or("no exchange to imitate")?;
         let mean = |bytes: u64| bytes.checked_div(exchange.round_trips).unwrap_or(0) as usize;

@@ -20,12 +20,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Where the server is.
+/// The server that is measured.
 #[derive(Clone)]
 pub enum Target {
-    /// One of our own, new for each run.
+    /// A server that the program starts, anew for each run.
     Own(sqld::Config),
-    /// Somebody's, whose database has neither of our tables.
+    /// A server of somebody else, whose database must have neither of the study's tables.
     Remote(Address),
 }
 
@@ -33,76 +33,76 @@ pub enum Target {
 pub struct Place {
     /// The library of the embedded leg.
     pub engine: Engine,
-    /// The server of the others.
+    /// The server of the other legs.
     pub target: Target,
-    /// How to speak to it.
+    /// The protocol that is spoken with the server.
     pub protocol: Protocol,
-    /// In which private folders are made.
+    /// The folder in which private folders are made.
     pub folder: PathBuf,
-    /// Whether databases stay.
+    /// Whether databases are kept.
     pub keep: bool,
-    /// Set from outside when the user wants it to end.
+    /// Set from outside when the user wants the measurement to end.
     pub stop: Arc<AtomicBool>,
 }
 
-/// What an engine says of itself.
+/// What an engine reports about itself.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Its name: of a server with version and commit.
+    /// The name; for a server, with version and commit.
     pub name: String,
-    /// Such as `3.45.1`.
+    /// The SQLite version, such as `3.45.1`.
     pub sqlite_version: String,
-    /// Date and hash of the check-in.
+    /// The date and hash of the check-in.
     pub source_id: String,
-    /// How it was compiled.
+    /// The options that SQLite was compiled with.
     pub compile_options: Vec<String>,
-    /// Settings, read back.
+    /// Settings by name, as read back from the engine.
     pub settings: BTreeMap<String, String>,
 }
 
-/// What came of one run of one leg.
+/// The result of one run of one leg.
 #[derive(Default)]
 pub struct LegRun {
-    /// The engine, when it could be asked.
+    /// The engine, if it could be asked.
     pub facts: Option<Facts>,
-    /// Steps that were begun, in order.
+    /// The steps that were begun, in order.
     pub steps: Vec<(&'static str, Measure)>,
-    /// Of the SQL and arguments that ran.
+    /// The hash of the SQL and arguments that ran.
     pub work: Option<String>,
-    /// Why it is not whole.
+    /// Why the run is incomplete; `None` when it is complete.
     pub failure: Option<Broken>,
-    /// What the server used, when it is our own.
+    /// What the server used, if the program started it.
     pub server: Option<proc::Usage>,
-    /// From the first to the last step, checks included.
+    /// The time from the first to the last step, checks included.
     pub wall: Duration,
-    /// What the server wrote, when something failed that the user did not wish.
+    /// The log of the server, if something failed for another reason than the user's interruption.
     pub log: Option<String>,
 }
 
-/// A statement that ran, and what it answered.
+/// A statement that ran, and its answer.
 type Ran<'s> = (&'s Statement, Answer);
 
 /// A way to run statements.
 trait Side {
-    /// Runs the statements of a step one after the other and times each.
+    /// Runs the statements of a step one after the other, and times each.
     ///
     /// # Errors
-    /// The first failure, in words; it has been counted.
+    /// Returns the first failure in words; the meter has counted it.
     fn run<'s>(&mut self, step: &'s Step, meter: &mut Meter) -> Result<Vec<Ran<'s>>, String>;
 
-    /// What has passed so far, where there is a server.
+    /// Returns the traffic so far, if there is a server.
     fn exchange(&self) -> Option<Exchange> {
         None
     }
 
-    /// How often the server was busy so far, and the statement was repeated.
+    /// Returns how often so far the server was busy and a statement was repeated.
     fn busy(&self) -> u64 {
         0
     }
 }
 
-/// Runs a leg. `floors` are, for the leg of that name, the exchanges of each step to imitate; `begins` is told of each
-/// step.
+/// Runs a leg. `floors` are the exchanges of each step that the leg `floor` imitates; `begins` is called with
+/// the name of each step.
 pub fn run(
     leg: Leg,
     place: &Place,
@@ -121,7 +121,7 @@ pub fn run(
         false => Broken::in_error(&error),
     });
     if leg == Leg::Floor {
-        // It ran no SQL.
+        // This leg ran no SQL.
         run.work = None;
     }
     run
@@ -158,7 +158,7 @@ fn on_server(
     }
 }
 
-/// Runs all steps; the measure of the step that fails is kept, too.
+/// Runs all steps; the measure of a step that fails is kept, too.
 fn all_steps(
     side: &mut dyn Side,
     work: &[Step],
@@ -205,7 +205,7 @@ fn one_step(side: &mut dyn Side, step: &Step, hash: &mut WorkHash) -> (Measure, 
     (measure, failure)
 }
 
-/// How many answers are wrong, and the first of them.
+/// Returns a check of the number of wrong answers, and one of the first of them.
 fn check(step: &Step, ran: &[Ran]) -> Vec<Check> {
     let found = |index: usize| ran.get(index).map(|(_, answer)| answer);
     let wrong: Vec<usize> = (0..step.answers.len()).filter(|&i| found(i) != Some(&step.answers[i])).collect();
@@ -223,7 +223,7 @@ fn brief(answer: Option<&Answer>) -> String {
     text[..end].to_string()
 }
 
-/// Where in a step something failed.
+/// Says in which statement of a step something failed.
 fn at(index: usize, step: &Step, failure: &Failure) -> String {
     format!("statement {} of {}: {failure}", index + 1, step.statements.len())
 }

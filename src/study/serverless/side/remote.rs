@@ -1,4 +1,5 @@
-//! Through a server: a stream for each statement, one stream for all, or many statements in one message.
+//! Runs statements through a server: with a stream for each statement, one stream for all, or many statements
+//! in one message.
 
 use super::{Facts, LegRun, Place, Ran, Side, Target, at};
 use crate::instrument::hrana::{self, Address, Backoff, Client, Failure, Limits, Reply, Stream};
@@ -11,13 +12,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// Settings that are read back from an engine.
+/// The settings that are read back from an engine.
 pub const SETTINGS: [&str; 5] = ["journal_mode", "synchronous", "page_size", "foreign_keys", "busy_timeout"];
-/// Most statements of a message.
+/// The largest number of statements in a message.
 const BATCH: usize = 100;
-/// Most bytes of arguments in a message, far below the 16 MiB that sqld takes.
+/// The largest number of bytes of arguments in a message, far below the 16 MiB that sqld takes.
 const BATCH_BYTES: usize = 2 << 20;
-/// The first statement that sqld takes for a write is a pragma.
+/// The hint for a connection that ends when the facts are asked for: these include a pragma, which sqld
+/// treats as a write.
 const READ_ONLY: &str = "does the token allow writes? sqld closes the connection if it does not";
 const TABLES: &str = "SELECT name FROM sqlite_schema WHERE lower(name) IN ('items', 'items_k', 'blobs')";
 
@@ -50,10 +52,10 @@ pub fn run(
     };
     let mut side = Remote { client, how, server_ns: 0, busy: 0, stop: Arc::clone(&place.stop) };
     let result = steps(&mut side, run);
-    // Only what we have made ourselves: had the first statement failed, the table would be somebody's.
+    // Only tables that this run created are removed: if the first statement failed, they are somebody else's.
     let made = run.steps.first().is_some_and(|(_, measure)| measure.operations > Some(0));
     if made && matches!(place.target, Target::Remote(_)) {
-        // Nothing of ours stays in a database of somebody's, also when the connection did not live through it.
+        // Nothing of this program may stay in somebody else's database, even if the connection was lost.
         let tidied = tidy(address, place, &limits);
         return result.and(
             tidied.context("the tables `items` and `blobs` of this study may still be there; remove them"),
@@ -88,7 +90,7 @@ fn facts(client: &mut Client, stream: Stream, address: &Address) -> Result<Facts
 }
 
 enum How {
-    /// As @libsql/client does.
+    /// The way in which @libsql/client runs statements.
     OwnStream,
     Held(Stream),
     Batch(Stream),
@@ -144,7 +146,7 @@ impl Remote {
         let mut ran = Vec::with_capacity(step.statements.len());
         for batch in batches(&step.statements) {
             let framed = in_transaction(batch);
-            // Never again: what follows a refused statement has run all the same.
+            // A batch is never repeated, because the statements after a refused one have run nevertheless.
             let once = Backoff { attempts: 1, ..Backoff::default() };
             let replies = self.timed(meter, once, |client, _| client.batch(stream, framed.iter().copied()));
             let replies = replies.map_err(|failure| at(ran.len(), step, &failure))?;
@@ -156,7 +158,7 @@ impl Remote {
         Ok(ran)
     }
 
-    /// Times a call, repeated while the server is busy.
+    /// Times a call, which is repeated while the server is busy.
     fn timed<T>(
         &mut self,
         meter: &mut Meter,
@@ -188,7 +190,7 @@ impl Remote {
     }
 }
 
-/// Statements that travel together.
+/// Returns the statements in groups that are sent together.
 fn batches(statements: &[Statement]) -> Vec<&[Statement]> {
     let mut batches = Vec::new();
     let mut rest = statements;
@@ -218,7 +220,7 @@ fn size(statement: &Statement) -> usize {
 static BEGIN: Statement = Statement { sql: std::borrow::Cow::Borrowed("BEGIN"), arguments: Vec::new() };
 static COMMIT: Statement = Statement { sql: std::borrow::Cow::Borrowed("COMMIT"), arguments: Vec::new() };
 
-/// Several writes go in one transaction, which is what batching them is for; reads need none.
+/// Wraps several writes in one transaction, which is the purpose of batching them; reads need none.
 fn in_transaction(batch: &[Statement]) -> Vec<&Statement> {
     let writes = batch.iter().any(|statement| !statement.sql.starts_with("SELECT"));
     match writes && batch.len() > 1 {

@@ -1,4 +1,4 @@
-//! What a server costs: each step when embedded and through the server, and where the time goes.
+//! What a server costs: the time of each step when embedded and through the server, and what makes it up.
 
 mod parts;
 mod words;
@@ -11,7 +11,7 @@ use crate::report::table::{Column, Table, Text, cells, left, right, three_digits
 use crate::stats::bootstrap::FEWEST_SAMPLES;
 use parts::{PARTS, Sides, Split};
 
-/// The legs with their headings.
+/// The legs with their column headings.
 const LEGS: [(&str, &str); 5] = [
     ("embedded", "embedded ms"),
     ("sqld", "sqld ms"),
@@ -20,7 +20,7 @@ const LEGS: [(&str, &str); 5] = [
     ("floor", "floor ms"),
 ];
 
-/// The tables of a record: what each step costs, and where the time of the leg `sqld` goes.
+/// Returns the tables of a record: what each step costs, and how the time of the leg `sqld` is divided.
 pub fn tables(figures: Figures) -> Vec<Table> {
     let mut tables = vec![costs(figures)];
     if let Some(sides) = Sides::of(figures.record) {
@@ -32,23 +32,23 @@ pub fn tables(figures: Figures) -> Vec<Table> {
     tables
 }
 
-/// Names of the steps that the record has.
+/// Returns the names of the steps that the record has.
 fn steps(figures: Figures) -> Vec<&'static str> {
     let is_there = |step: &&str| figures.record.legs.iter().any(|leg| leg.phase(step).is_some());
     figures.shape.whole().unwrap_or_default().iter().copied().filter(is_there).collect()
 }
 
-/// What each counted run has of a figure.
+/// Returns the values of a figure in each counted run.
 fn values(figures: Figures, leg: &str, phase: &str, metric: Metric) -> Option<Values> {
     figures.cited(&FigureKey::new(leg, phase, metric))
 }
 
-/// The median of a figure.
+/// Returns the median of a figure.
 fn median(figures: Figures, leg: &str, phase: &str, metric: Metric) -> Option<f64> {
     values(figures, leg, phase, metric)?.median()
 }
 
-/// A time of a leg, and for some its ratio to the time when embedded.
+/// A column with the times of a leg, and whether it has a ratio to the times when embedded, and an interval.
 struct Side {
     leg: &'static str,
     ratio: bool,
@@ -62,7 +62,7 @@ fn costs(figures: Figures) -> Table {
     let mut columns = vec![left("step"), right("statements")];
     let mut sides = Vec::new();
     for (leg, heading) in LEGS {
-        // The floor is the wire of the other table, where there is one.
+        // With the other table, the floor is shown there as the wire.
         if record.leg(leg).is_none() || (leg == "floor" && judged) {
             continue;
         }
@@ -101,7 +101,7 @@ fn interval(figures: Figures, leg: &str, step: &str) -> String {
     interval.map_or(String::new(), |i| format!("{}–{}", times(i.low), times(i.high)))
 }
 
-/// A ratio: `0.94`, `9.87`, `29.7`, `315`.
+/// Formats a ratio as `0.94`, `9.87`, `29.7` or `315`.
 fn times(ratio: f64) -> String {
     if ratio < 1.0 { format!("{ratio:.2}") } else { three_digits(ratio) }
 }

@@ -1,10 +1,10 @@
-//! Where the time of the leg `sqld` goes: four parts that add up to it, exactly and in every run.
+//! Divides the time of the leg `sqld` into four parts that add up to it exactly in every run.
 
 use crate::record::{Leg, Measure, Record};
 use crate::stats::median;
 use crate::study::serverless::Exchange;
 
-/// The parts, in order: their headings, and their names in a sentence.
+/// The parts in order: their headings, and their names in a sentence.
 pub const PARTS: [(&str, &str); 4] = [
     ("wire", "the wire"),
     ("server", "the server's own time"),
@@ -12,34 +12,34 @@ pub const PARTS: [(&str, &str); 4] = [
     ("rest", "the rest"),
 ];
 
-/// One step of one run, or several steps together.
+/// The parts of one step of one run, or of several steps together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// How many statements ran.
+    /// The number of statements that ran.
     pub statements: u64,
-    /// The time of all of them.
+    /// The time of all statements, in ns.
     pub elapsed_ns: i64,
-    /// Parts of that time, as [`PARTS`] names them; `None` where what it takes was not measured. The legs are timed
-    /// one after the other, so that a small part can come out negative.
+    /// The parts of that time in ns, in the order of [`PARTS`]; `None` where a leg that a part needs was not
+    /// measured. The legs are timed one after the other, so a small part may come out negative.
     pub parts: [Option<i64>; 4],
-    /// CPU time of the client.
+    /// The CPU time of the client, in ns.
     pub client_cpu_ns: Option<i64>,
 }
 
-/// The same in milliseconds: medians over the counted runs.
+/// The same parts in milliseconds, as medians over the counted runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Split {
-    /// How many statements ran.
+    /// The number of statements that ran.
     pub statements: u64,
-    /// The time of all of them.
+    /// The time of all statements, in ms.
     pub ms: f64,
-    /// Its parts.
+    /// The parts of that time in ms, in the order of [`PARTS`].
     pub parts: [Option<f64>; 4],
-    /// CPU time of the client.
+    /// The CPU time of the client, in ms.
     pub client_cpu: Option<f64>,
 }
 
-/// The legs that it takes.
+/// The legs from which the parts are calculated.
 pub struct Sides<'a> {
     sqld: &'a Leg,
     held: Option<&'a Leg>,
@@ -47,13 +47,13 @@ pub struct Sides<'a> {
 }
 
 impl<'a> Sides<'a> {
-    /// Those of a record; `None` without the leg whose time is in question.
+    /// Returns the legs of a record, or `None` if it lacks the leg `sqld`, whose time is divided.
     pub fn of(record: &'a Record) -> Option<Sides<'a>> {
         let leg = |name| record.leg(name);
         Some(Sides { sqld: leg("sqld")?, held: leg("sqld-held"), floor: leg("floor") })
     }
 
-    /// Medians of these steps taken together, over the counted runs that have all of them.
+    /// Returns the medians of these steps taken together, over the counted runs that have all of them.
     pub fn split(&self, steps: &[&str]) -> Option<Split> {
         let runs = self.sqld.counted();
         let parts: Vec<Parts> = runs.iter().filter_map(|run| self.of_steps(steps, *run)).collect();
@@ -68,7 +68,7 @@ impl<'a> Sides<'a> {
         })
     }
 
-    /// The sums of these steps in one run; `None` when one is missing.
+    /// Returns the sums of these steps in one run, or `None` when one is missing.
     pub fn of_steps(&self, steps: &[&str], run: u32) -> Option<Parts> {
         let add = |a: Option<i64>, b: Option<i64>| Some(a? + b?);
         let sum = |a: Parts, b: Parts| Parts {
@@ -95,7 +95,7 @@ impl<'a> Sides<'a> {
         })
     }
 
-    /// Why parts are missing, and what the others are.
+    /// Returns notes that say why parts are missing, and what the others mean.
     pub fn notes(&self, rows: &[Split]) -> Vec<String> {
         let mut notes = Vec::new();
         for (leg, name, parts) in [
@@ -117,7 +117,7 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Whether the medians of the parts are far from adding up, which they do in each run.
+/// Returns a note if the medians of the parts are far from adding up; within each run they do.
 fn unsteady(split: &Split) -> Option<String> {
     let share = split.parts.into_iter().sum::<Option<f64>>()? / split.ms;
     let text = || {
@@ -129,7 +129,7 @@ fn unsteady(split: &Split) -> Option<String> {
     ((share - 1.0).abs() > 0.05).then(text)
 }
 
-/// What a counted run measured in a step.
+/// Returns what a counted run measured in a step.
 fn measure<'a>(leg: &'a Leg, step: &str, run: u32) -> Option<&'a Measure> {
     leg.samples(step).into_iter().find(|sample| sample.run == run).map(|sample| &sample.measure)
 }
@@ -142,7 +142,7 @@ fn exchange(measure: &Measure) -> Option<Exchange> {
     measure.detail()
 }
 
-/// The time that the server says it took.
+/// Returns the time that the server says it took, in ns.
 fn own(measure: &Measure) -> Option<i64> {
     Some(exchange(measure)?.server_ns? as i64)
 }

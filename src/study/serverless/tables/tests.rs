@@ -1,4 +1,4 @@
-//! The tables of records that are written here.
+//! Tests of the tables, on records that are made here.
 
 use super::parts::{Parts, Sides};
 use crate::record::{Cause, Failure, Record};
@@ -40,7 +40,7 @@ fn the_parts_add_up_in_every_run() {
         }
     }
     let split = sides.split(&["point-lookups"]).unwrap();
-    // Of the third run, the middle one: 96 ms, with 34.8 when held, 6 of which are the wire.
+    // The third run is the middle one: 96 ms, or 34.8 ms when held, of which 6 ms are the wire.
     assert_eq!((split.statements, split.ms, split.client_cpu), (100, 96.0, Some(0.2)));
     let expected = [6.0, 20.0, (96.0 - 20.0) - (34.8 - 12.0), 34.8 - 12.0 - 6.0];
     for (part, expected) in split.parts.into_iter().zip(expected) {

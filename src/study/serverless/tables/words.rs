@@ -1,4 +1,4 @@
-//! What the figures come to, in sentences.
+//! Sentences that say what the figures amount to.
 
 use super::parts::{PARTS, Split};
 use super::times;
@@ -9,7 +9,7 @@ use crate::report::table::{count, three_digits};
 use crate::stats::median;
 use std::collections::BTreeSet;
 
-/// What most of the time goes to, of the whole and of point lookups.
+/// Says what takes most of the time, for all steps and for point lookups.
 pub fn dominant(figures: Figures, splits: &[(&str, Split)]) -> Vec<String> {
     let of = |step: &str, label: &str| {
         let (_, split) = splits.iter().find(|(name, _)| *name == step)?;
@@ -40,7 +40,7 @@ fn sentence(figures: Figures, step: &str, label: &str, split: &Split) -> String 
     sentence
 }
 
-/// What a reader must know of the sides: versions, settings, statements, and what the server used.
+/// Returns what a reader must know about the legs: versions, settings, statements, and what the server used.
 pub fn facts(record: &Record) -> Vec<String> {
     let mut facts = vec![versions(record)];
     facts.extend(settings(record));
@@ -58,13 +58,13 @@ fn versions(record: &Record) -> String {
     }
 }
 
-/// `1 (a), 2 (b, c)`.
+/// Formats groups as `1 (a), 2 (b, c)`.
 fn listed(groups: Vec<(Vec<&str>, String)>) -> String {
     let text = |(legs, text): (Vec<&str>, String)| format!("{text} ({})", legs.join(", "));
     groups.into_iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// Those that are not the same on all legs that told.
+/// Returns the settings that are not the same on all legs that reported them.
 fn settings(record: &Record) -> Option<String> {
     let names: BTreeSet<&String> = record.legs.iter().flat_map(|leg| leg.settings.keys()).collect();
     let differing = |name: &String| {
@@ -89,7 +89,7 @@ fn work(record: &Record) -> String {
     }
 }
 
-/// Memory and CPU of the servers that were our own.
+/// Returns the memory and CPU time of the servers that the program started.
 fn server(record: &Record) -> Option<String> {
     let list: Vec<String> =
         record.legs.iter().filter_map(|leg| Some(format!("{} {}", leg.name, used(leg)?))).collect();

@@ -1,4 +1,4 @@
-//! The 15 steps: statements and what each must answer.
+//! The 15 steps: their statements, and what each must answer.
 
 mod model;
 
@@ -9,22 +9,22 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// A step: timed as a whole, its statements run one after the other, each a transaction of its own.
+/// A step. It is timed as a whole; its statements run one after the other, each in a transaction of its own.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Short name.
+    /// The short name.
     pub name: &'static str,
-    /// Its statements.
+    /// The statements, in the order in which they run.
     pub statements: Vec<Statement>,
     /// What each statement must answer.
     pub answers: Vec<Answer>,
 }
 
-/// Rows of a range.
+/// The number of rows in a range.
 const SPAN: i64 = 600;
-/// Bytes of a blob.
+/// The size of a blob in bytes.
 const BLOB: usize = 100_000;
-/// Half of the names begin with the first.
+/// The words that names begin with, each drawn for about half of them.
 const WORDS: [&str; 2] = ["amber", "birch"];
 
 const SCHEMA: [&str; 3] = [
@@ -42,7 +42,7 @@ const LIKE: &str = "SELECT id, name FROM items WHERE name LIKE ?";
 const INSERT_BLOB: &str = "INSERT INTO blobs(data) VALUES(?)";
 const READ_BLOB: &str = "SELECT data FROM blobs WHERE id = ?";
 
-/// Statements of a step at full scale, where the scale shrinks them.
+/// The number of statements of a step at full scale, for the steps that the scale shrinks.
 const COUNTS: [(&str, u64); 8] = [
     ("insert-1", 5000),
     ("insert-10", 500),
@@ -54,14 +54,14 @@ const COUNTS: [(&str, u64); 8] = [
     ("read-blobs", 50),
 ];
 
-/// How many statements a step has at full scale; `None` of one that does not exist.
+/// Returns the number of statements of a step at full scale, or `None` if there is no such step.
 pub fn full_count(step: &str) -> Option<u64> {
     let counted = COUNTS.iter().find(|(name, _)| *name == step).map(|(_, count)| *count);
-    // The others are one statement, or a few, which does not shrink.
+    // The other steps are one statement or a few, whose number does not shrink.
     counted.or_else(|| STEPS.iter().any(|(name, _)| *name == step).then_some(1))
 }
 
-/// All steps for these parameters; the same parameters always give the same work.
+/// Returns all steps for these parameters; the same parameters always give the same work.
 pub fn work(parameters: &Parameters) -> Vec<Step> {
     let count = |step: &str| parameters.scale.of(full_count(step).unwrap_or(1));
     let inserts = [1, 10, 100, 1000, 2000].map(|rows| (count(&format!("insert-{rows}")), rows));
@@ -82,7 +82,7 @@ type Made = (Vec<Statement>, Vec<Answer>);
 /// Makes statements in order, and keeps the tables that they lead to.
 struct Maker {
     generator: ChaCha8Rng,
-    /// Values of `k` in the order of the keys: each number from 1 once.
+    /// The values of `k` in the order of the keys: a permutation of the numbers from 1.
     keys: Vec<i64>,
     model: Model,
 }
@@ -107,7 +107,7 @@ impl Maker {
             for _ in 0..rows {
                 let k = self.keys[self.model.items.len()];
                 let name = format!("{}-{k:06}", WORDS[self.generator.random_range(0..2)]);
-                // Quarters, so that every sum is exact in whatever order it is taken.
+                // The values are multiples of a quarter, so that every sum is exact whatever its order.
                 let val = f64::from(self.generator.random_range(0..4000)) / 4.0;
                 self.model.insert(k, &name, val);
                 arguments.extend([Value::Integer(k), Value::Text(name), Value::Real(val)]);
@@ -117,7 +117,7 @@ impl Maker {
         (0..statements).map(one).unzip()
     }
 
-    /// A thousand keys from the first third.
+    /// Updates a thousand keys, which begin after the first third of the table.
     fn update_by_key(&mut self) -> Made {
         let first = self.share(3, 1000);
         let last = first + self.size(1000) - 1;
@@ -180,7 +180,7 @@ impl Maker {
         (0..statements).map(one).unzip()
     }
 
-    /// Every second one.
+    /// Reads every second blob.
     fn read_blobs(&mut self, statements: u64) -> Made {
         let one = |index: u64| {
             let place = (2 * index) as usize % self.model.blobs.len();
@@ -190,12 +190,12 @@ impl Maker {
         (0..statements).map(one).unzip()
     }
 
-    /// How many of `full` keys, in a table that may be scaled down.
+    /// Returns how many of `full` keys are used, since the table may be scaled down.
     fn size(&self, full: i64) -> i64 {
         full.min(self.keys.len() as i64 / 8)
     }
 
-    /// The first of `full` keys that begin after a `part`th of the table.
+    /// Returns the first of `full` keys, which begin after one `part`th of the table.
     fn share(&self, part: i64, full: i64) -> i64 {
         (self.keys.len() as i64 / part).min(self.keys.len() as i64 - self.size(full)) + 1
     }

@@ -1,4 +1,4 @@
-//! The tables as they must be after each step, kept in memory.
+//! A model in memory of the tables as they must be after each step.
 
 use crate::instrument::sql::Value;
 
@@ -10,20 +10,20 @@ pub struct Item {
     deleted: bool,
 }
 
-/// Both tables; a row's key is its place, from 1.
+/// Both tables; a row's key is its position, counted from 1.
 #[derive(Default)]
 pub struct Model {
-    /// Rows of `items`, deleted ones too.
+    /// The rows of `items`, including deleted ones.
     pub items: Vec<Item>,
-    /// Rows of `blobs`.
+    /// The rows of `blobs`.
     pub blobs: Vec<Vec<u8>>,
 }
 
-/// Rows and sums of `k` up to each value of it.
+/// The number of rows and the sum of `k` up to each value of `k`.
 pub struct Sums(Vec<(i64, i64)>);
 
 impl Sums {
-    /// Rows and their sum, with `first` ≤ k ≤ `last`.
+    /// Returns the number of rows with `first` ≤ k ≤ `last` and their sum of `k`.
     pub fn between(&self, first: i64, last: i64) -> (i64, i64) {
         let at = |k: i64| self.0[(k.max(0) as usize).min(self.0.len() - 1)];
         let (below, upto) = (at(first - 1), at(last));
@@ -32,30 +32,30 @@ impl Sums {
 }
 
 impl Model {
-    /// Adds a row.
+    /// Adds a row to `items`.
     pub fn insert(&mut self, k: i64, name: &str, val: f64) {
         self.items.push(Item { k, name: name.to_string(), val, deleted: false });
     }
 
-    /// Adds to `val` where `chosen` says so of key and `k`; how many rows.
+    /// Adds `amount` to `val` in the rows that `chosen` selects by key and `k`, and returns their number.
     pub fn add(&mut self, amount: f64, chosen: impl Fn(i64, i64) -> bool) -> u64 {
         let rows = self.items.iter_mut().zip(1..).filter(|(item, id)| !item.deleted && chosen(*id, item.k));
         rows.map(|(item, _)| item.val += amount).count() as u64
     }
 
-    /// Deletes keys from `first` to `last`; how many rows.
+    /// Deletes the keys from `first` to `last`, and returns the number of rows deleted.
     pub fn delete(&mut self, first: i64, last: i64) -> u64 {
         let rows = self.items[first as usize - 1..last as usize].iter_mut().filter(|item| !item.deleted);
         rows.map(|item| item.deleted = true).count() as u64
     }
 
-    /// Rows and the sum of `val`.
+    /// Returns the number of rows and the sum of `val`.
     pub fn count_and_sum(&self) -> (i64, f64) {
         let rows = || self.live().map(|(_, item)| item);
         (rows().count() as i64, rows().map(|item| item.val).sum())
     }
 
-    /// Rows and sums by `k`.
+    /// Returns the numbers of rows and sums by `k`.
     pub fn sums_of_k(&self) -> Sums {
         let mut present = vec![false; self.items.len() + 1];
         self.live().for_each(|(_, item)| present[item.k as usize] = true);
@@ -67,13 +67,13 @@ impl Model {
         Sums(present.into_iter().zip(0..).map(add).collect())
     }
 
-    /// `k`, `name` and `val` of a key, if it is there.
+    /// Returns `k`, `name` and `val` of the row with this key, or `None` if it does not exist.
     pub fn by_key(&self, id: i64) -> Option<Vec<Value>> {
         let item = self.items.get(id as usize - 1).filter(|item| !item.deleted)?;
         Some(vec![item.k.into(), Value::Text(item.name.clone()), item.val.into()])
     }
 
-    /// `id` and `name` of the rows whose name begins with this word, in the order of the keys.
+    /// Returns `id` and `name` of the rows whose name begins with this word, in the order of the keys.
     pub fn named(&self, word: &str) -> Vec<Vec<Value>> {
         let rows = self.live().filter(|(_, item)| item.name.starts_with(word));
         rows.map(|(id, item)| vec![id.into(), Value::Text(item.name.clone())]).collect()

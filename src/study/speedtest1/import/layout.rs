@@ -1,4 +1,4 @@
-//! Frees the tool's lines from what terminals, editors and logs did to them.
+//! Undoes what terminals, editors and logs did to the tool's lines.
 
 use super::super::line::{self, Line, pattern};
 use regex::Regex;
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 static ANSI: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-Z\\-_]|\r")
 });
-/// Where a line of the tool begins, behind whatever a log put before it.
+/// Where a line of the tool begins, after anything that a log put before it.
 static BEGINS: LazyLock<Regex> = LazyLock::new(|| {
     let rows = r"{0,3}[0-9]{1,4} - [!-~]";
     let rest = r#"-- [A-Z][^:]{1,60}: |Verification Hash: | {0,8}(?:Begin testset "|TOTAL[. ])"#;
@@ -22,8 +22,8 @@ static TWO_COLUMNS: LazyLock<Regex> = LazyLock::new(|| {
 static IN_COLUMNS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^ {0,3}[0-9]{1,4} - .{60} +-?[0-9]+\.[0-9]{3}s$"));
 static ROW_START: LazyLock<Regex> = LazyLock::new(|| pattern(r"^ {0,3}[0-9]{1,4} - .{60} "));
-/// A line that an editor or terminal cut in two regains the tool's fixed columns when it is joined;
-/// nothing else is joined, so that a foreign line never completes a row.
+/// A line that an editor or terminal cut in two regains the tool's fixed columns when it is joined. Nothing
+/// else is joined, so a foreign line never completes a row.
 static REJOINED: LazyLock<Regex> = LazyLock::new(|| {
     let time = r"-?[0-9]+\.[0-9]{3}s$";
     let banner = r"-- Speedtest1 for SQLite [0-9.]+ [0-9-]{10} [0-9:]{8} [0-9a-z]{28,}$";
@@ -32,8 +32,8 @@ static REJOINED: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// The lines of `text` without colours and line ends, wrapped ones mended, each with the first and last
-/// line of the file that it comes from.
+/// Returns the lines of `text` without colours and line ends, with wrapped lines mended. Each comes with the
+/// first and last line number of the file that it was read from.
 pub fn lines(text: &str) -> impl Iterator<Item = ((usize, usize), Cow<'_, str>)> {
     let mut lines = (1..).zip(text.lines().map(clean)).peekable();
     iter::from_fn(move || {
@@ -54,7 +54,7 @@ fn clean(raw: &str) -> Cow<'_, str> {
     }
 }
 
-/// `first` and `next` as one line, where that mends a wrapped one.
+/// Returns `first` and `next` joined if that mends a wrapped line.
 fn mend(first: &str, next: &str) -> Option<String> {
     if first.is_empty() {
         return None;
@@ -73,40 +73,40 @@ fn mend(first: &str, next: &str) -> Option<String> {
     (REJOINED.is_match(&joined) && line::parse(&joined) != Line::Other).then_some(joined)
 }
 
-/// What a log put before the tool's own text, and that text. The last place where a line of the tool can
-/// begin is where it does: a prefix may hold numbers and dashes too.
+/// Splits a line into what a log put before the tool's own text, and that text. The text begins at the last
+/// place where a line of the tool can begin, since a prefix may contain numbers and dashes, too.
 pub fn split_prefix(line: &str) -> (&str, &str) {
     let (mut start, mut from) = (0, 0);
     while let Some(found) = BEGINS.find_at(line, from) {
         start = found.start();
-        // The end of one beginning can be the start of another: `3 - 100 - …`.
+        // The end of one possible beginning can be the start of another, as in `3 - 100 - …`.
         from = (found.end() - 2).max(start + 1);
     }
     line.split_at(start)
 }
 
-/// Puts log prefixes that differ only in numbers on one footing.
+/// Normalises a log prefix so that prefixes which differ only in numbers become equal.
 pub fn shape(prefix: &str) -> String {
     static DIGITS: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9]+"));
     DIGITS.replace_all(prefix.trim_end(), "0").into_owned()
 }
 
-/// A log prefix is short and holds no quotes: a quoted row is prose about the tool.
+/// Returns whether a log prefix is short and free of quotes; a quoted row is prose about the tool.
 pub fn plausible(prefix: &str) -> bool {
     prefix.len() <= 160 && !prefix.contains(['"', '\'', '`', '*', '|']) || prefix.trim_end().ends_with('|')
 }
 
-/// Whether two outputs stand side by side.
+/// Returns whether two outputs stand side by side in the line.
 pub fn two_columns(line: &str) -> bool {
     TWO_COLUMNS.is_match(line)
 }
 
-/// Whether this is a finished row exactly as the tool lays it out.
+/// Returns whether this is a finished row laid out exactly as the tool does it.
 pub fn in_columns(row: &str) -> bool {
     IN_COLUMNS.is_match(row)
 }
 
-/// A killed run ends in the middle of a row; what the next one prints is then glued to it. The two, apart.
+/// Splits a line in which the output of a run follows the unfinished row of a killed run.
 pub fn unglue(line: &str) -> Option<(&str, &str)> {
     let (killed, next) = line.split_at(ROW_START.find(line)?.end());
     (line::parse(next) != Line::Other).then_some((killed.trim_end(), next))

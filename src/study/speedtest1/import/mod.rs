@@ -1,8 +1,8 @@
-//! Reads saved speedtest1 output of any version, as people keep it: with CRLF, colour, log prefixes,
-//! wrapped lines, boot messages before it, several runs in one file.
+//! Reads saved speedtest1 output of any version in the forms in which people keep it: with CRLF, colour, log
+//! prefixes, wrapped lines, boot messages before it, or several runs in one file.
 //!
-//! The rule is to import it right or to refuse it with the line and the reason. Inside a run, from its
-//! first row to TOTAL, every line must be the tool's; what stands before and after may be anything.
+//! The rule is to import it correctly or to refuse it with the line and the reason. Inside a run, from its
+//! first row to TOTAL, every line must be the tool's; before and after it, anything may appear.
 
 mod layout;
 mod records;
@@ -18,11 +18,11 @@ use run::{OpenRun, Row, begins_run};
 use std::sync::LazyLock;
 use thiserror::Error;
 
-/// The line that stopped an import, and why.
+/// The line that stopped an import, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {reason}")]
 pub struct ImportError {
-    /// Counted from 1.
+    /// The line number, counted from 1.
     pub line: usize,
     /// What was expected, and what to do.
     pub reason: String,
@@ -31,20 +31,20 @@ pub struct ImportError {
 /// One run found in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedRun {
-    /// What it printed.
+    /// What the run printed.
     pub output: RunOutput,
-    /// First and last line of the file it spans, counted from 1.
+    /// The first and last line of the run in the file, counted from 1.
     pub lines: (usize, usize),
-    /// Why it is not whole; `None` when TOTAL was printed and adds up.
+    /// Why the run is incomplete; `None` when TOTAL was printed and adds up.
     pub partial: Option<Failure>,
-    /// Whether times were printed without zero padding, and TOTAL confirmed that reading.
+    /// Whether times were printed without zero padding, a reading that TOTAL confirmed.
     pub unpadded: bool,
 }
 
-/// Every run in `bytes`, at least one.
+/// Reads every run in `bytes`; there is at least one.
 ///
 /// # Errors
-/// The first line that is neither skipped safely nor understood.
+/// Names the first line that is neither safe to skip nor understood.
 pub fn import(bytes: &[u8]) -> Result<Vec<ImportedRun>, ImportError> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err(fault(1, "UTF-16; save the output as UTF-8 text"));
@@ -59,7 +59,7 @@ pub fn import(bytes: &[u8]) -> Result<Vec<ImportedRun>, ImportError> {
     if text.contains('\n') {
         layout::lines(text).try_for_each(|(span, line)| reader.line(span, &line))?;
     } else {
-        // Line ends of old: CR alone.
+        // Old files may have CR alone as the line end.
         let text = text.replace('\r', "\n");
         layout::lines(&text).try_for_each(|(span, line)| reader.line(span, &line))?;
     }
@@ -75,7 +75,7 @@ static FAILURE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// As many as one measurement may have.
+/// The largest number of runs, which is that of one measurement.
 const MOST_RUNS: usize = 1_000;
 
 const MIXED: &str = "the row has no time, and what follows is not the tool's; \
@@ -93,7 +93,7 @@ fn unexpected(line: usize, text: &str) -> ImportError {
 struct Reader {
     runs: Vec<ImportedRun>,
     open: Option<OpenRun>,
-    /// The first lines outside any run that could explain why a file holds none.
+    /// The first lines outside any run that could explain why the file contains no run.
     failure: Option<(usize, String)>,
     foreign: Option<(usize, String)>,
 }
@@ -123,13 +123,13 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether a line that reads as one of the tool's belongs to a run, or can begin one.
+    /// Returns whether a line that reads as one of the tool's belongs to a run or can begin one.
     fn is_ours(&self, prefix: &str, parsed: &Line<'_>, text: &str) -> bool {
         let begins = || layout::plausible(prefix) && begins_run(prefix, parsed, text);
         match (parsed, &self.open) {
             (Line::Other, _) => false,
             (Line::Banner { .. }, Some(run)) if run.is_running() => true,
-            // A banner may follow a prompt on its line: the first row sets the prefix.
+            // A banner may follow a prompt on its line, so the first row determines the prefix.
             (Line::Row { .. }, Some(run)) if run.is_running() => {
                 run.prefix == prefix || (run.rows.is_empty() && begins())
             }
@@ -143,7 +143,7 @@ impl Reader {
         }
     }
 
-    /// A line that begins as one of the tool's does.
+    /// Takes a line that begins like one of the tool's.
     fn own(&mut self, at: usize, prefix: String, parsed: Line<'_>, text: &str) -> Result<(), ImportError> {
         match parsed {
             Line::Banner { version, source_id } => {
@@ -168,7 +168,7 @@ impl Reader {
                 }
             }
             Line::Testset(name) => match &self.open {
-                // The message of a failure, on standard error, overtook what stood in the buffer.
+                // The failure message, on standard error, overtook the text that was still in the buffer.
                 Some(run) if run.failure.is_some() => {}
                 run => {
                     if run.as_ref().is_some_and(|run| run.total.is_some()) {
@@ -196,7 +196,8 @@ impl Reader {
         Ok(())
     }
 
-    /// The open run, or a new one. Until the first row, the prefix is the one of the line read last.
+    /// Returns the open run or begins a new one. Until the first row, its prefix is that of the line read
+    /// last.
     fn begin(&mut self, at: usize, prefix: String) -> &mut OpenRun {
         let run = self.open.get_or_insert_with(|| OpenRun { lines: (at, at), ..OpenRun::default() });
         if run.rows.is_empty() {
@@ -206,7 +207,7 @@ impl Reader {
     }
 
     fn unfinished(&mut self, at: usize, number: u32, name: &str, text: &str) -> Result<(), ImportError> {
-        // Outside a run, boot messages and prose have lines such as `2 - query` too.
+        // Outside a run, boot messages and prose may have lines such as `2 - query`, too.
         let Some(run) = &mut self.open else { return self.foreign(at, text) };
         let mut name = name;
         if let Some(found) = FAILURE.find(name) {
@@ -217,7 +218,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Another line of the tool follows: a row without a time has lost it.
+    /// Refuses a row without a time when another line of the tool follows it, because the time is lost.
     fn check_finished(&self) -> Result<(), ImportError> {
         match self.open.as_ref().and_then(|run| run.unfinished.as_ref()) {
             Some((at, ..)) => Err(fault(*at, "the row has no time, although the output continues after it")),
@@ -225,7 +226,7 @@ impl Reader {
         }
     }
 
-    /// A line that is not the tool's.
+    /// Takes a line that is not the tool's.
     fn foreign(&mut self, at: usize, text: &str) -> Result<(), ImportError> {
         if SQL_ROW.is_match(text) {
             return Err(fault(at, "a listing of SQL (--sqlonly or --explain), which holds no times"));

@@ -1,4 +1,4 @@
-//! From runs of a saved output to records.
+//! Turns the runs of a saved output into records.
 
 use super::super::run::detail;
 use super::super::{Workload, answers, testset};
@@ -6,10 +6,10 @@ use super::ImportedRun;
 use crate::record::{Answer, Engine, Flag, Imported, Leg, Measure, Plan, Record, Run};
 use anyhow::{Result, anyhow};
 
-/// The records in a saved output that is called `name`, at least one.
+/// Returns the records in the saved output `name`; there is at least one.
 ///
 /// # Errors
-/// The first line that is neither skipped safely nor understood.
+/// Names the first line that is neither safe to skip nor understood.
 pub fn records(name: &str, bytes: &[u8]) -> Result<Vec<Record>> {
     let runs = super::import(bytes).map_err(|error| anyhow!("{name}: {error}"))?;
     let records: Vec<Record> = group(runs).into_iter().map(|runs| record(name, runs)).collect();
@@ -19,7 +19,7 @@ pub fn records(name: &str, bytes: &[u8]) -> Result<Vec<Record>> {
     Ok(records)
 }
 
-/// Runs that follow each other with the same banner, steps and answers are repeats of one measurement.
+/// Groups consecutive runs with the same banner, steps and answers, which are repeats of one measurement.
 fn group(runs: Vec<ImportedRun>) -> Vec<Vec<ImportedRun>> {
     let same = |a: &ImportedRun, b: &ImportedRun| {
         let steps = |run: &ImportedRun| {
@@ -66,8 +66,8 @@ fn record(file: &str, runs: Vec<ImportedRun>) -> Record {
     }
 }
 
-/// `--size`, as the first step of `main` tells it. In a list of one's own each testset may have a scale of
-/// its own, which the output does not say.
+/// Returns the `--size` derived from the first step of `main`. In a list other than the default each testset
+/// may have its own scale, which the output does not show.
 fn size(run: &ImportedRun) -> Option<u32> {
     let list = Workload::default().testset.names();
     let first = run.output.steps.first().filter(|_| list.starts_with(&testsets(run)))?;
@@ -95,7 +95,7 @@ fn add(leg: &mut Leg, number: u32, run: &ImportedRun) {
     });
 }
 
-/// What a reader should know of a run beyond its times.
+/// Returns what a reader should know about a run beyond its times.
 fn flags(run: &ImportedRun) -> Vec<Flag> {
     let mut flags = Vec::new();
     if run.unpadded {
@@ -112,7 +112,7 @@ fn flags(run: &ImportedRun) -> Vec<Flag> {
     flags
 }
 
-/// Judges the hash of a saved `--verify` run, if it is of the default testsets.
+/// Judges the hash of a saved `--verify` run if it ran the default testsets.
 fn answer(run: &ImportedRun, size: Option<u32>) -> Answer {
     let Some(hash) = &run.output.hash else {
         return Answer::NotChecked { reason: "the output has no verification hash".to_string() };
@@ -124,7 +124,8 @@ fn answer(run: &ImportedRun, size: Option<u32>) -> Answer {
     });
     match known.map(|known| known.to_string()) {
         Some(expected) if expected == found => Answer::Right { found },
-        // Options that change the results leave no trace in the output, so another hash is not yet a wrong one.
+        // Options that change the results leave no trace in the output, so a different hash need not be
+        // wrong.
         _ => Answer::Unknown { found },
     }
 }

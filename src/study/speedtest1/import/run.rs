@@ -1,4 +1,4 @@
-//! One run while it is read, and what must hold of it.
+//! A run while it is being read, and the rules that it must obey.
 
 use super::super::line::{Line, Time};
 use super::super::output::{Assembler, Banner, RunOutput};
@@ -6,7 +6,7 @@ use super::super::testset;
 use super::{ImportError, ImportedRun, fault, layout};
 use crate::record::{Cause, Failure};
 
-/// No list of testsets comes near it; what has more rows is not one run.
+/// The largest number of rows; no list of testsets comes near it, so a run with more is not one run.
 const MOST_ROWS: usize = 2_000;
 
 /// A run whose end has not been seen.
@@ -31,26 +31,27 @@ pub struct Row {
 }
 
 impl OpenRun {
-    /// Between the banner and TOTAL, or the failure.
+    /// Returns whether the reader is between the banner and TOTAL or a failure.
     pub fn is_running(&self) -> bool {
         self.total.is_none() && self.failure.is_none()
     }
 
-    /// Whether a row of this number can follow: numbers grow inside a testset.
+    /// Returns whether a row of this number can follow: numbers grow within a testset.
     pub fn goes_on_with(&self, number: u32) -> bool {
         let announced = self.headers.last().is_some_and(|(at, _)| *at == self.rows.len());
         let grows = self.last_number().is_none_or(|last| last == 999 || last <= number);
         self.is_running() && (announced || grows)
     }
 
-    /// Number of the row that came last, finished or not.
+    /// Returns the number of the last row, finished or not.
     fn last_number(&self) -> Option<u32> {
         let unfinished = self.unfinished.as_ref().map(|(_, number, _)| *number);
         unfinished.or(self.rows.last().map(|row| row.number))
     }
 
-    /// A row that can't follow must be the first of another run. After a banner that goes without saying;
-    /// without one it takes a first step, and a reason why this run has no TOTAL.
+    /// Checks that a row which can't follow may be the first of another run. Unless TOTAL was printed, it
+    /// must be the first step of a testset, and this run must either have no banner or have a reason for
+    /// lacking TOTAL.
     pub fn check_ended_before(&self, at: usize, number: u32, name: &str) -> Result<(), ImportError> {
         let explained = self.banner.is_none() || self.unfinished.is_some() || self.failure.is_some();
         if self.total.is_some() || (explained && testset::of_first_step(name).is_some()) {
@@ -64,8 +65,8 @@ impl OpenRun {
         Err(fault(at, reason))
     }
 
-    /// A testset never has two rows of one number and of names that differ in counts only (`star` has two
-    /// 130s of different names).
+    /// Returns whether the testset already has such a row. No testset has two rows of one number whose names
+    /// differ only in counts (`star` has two 130s with different names).
     fn has(&self, number: u32, name: &str) -> bool {
         let begin = self.headers.last().map_or(0, |(at, _)| *at);
         let mut alike = self.rows[begin..].iter().rev().take_while(|row| row.number == number);
@@ -91,7 +92,8 @@ impl OpenRun {
         Ok(())
     }
 
-    /// A testset begins first of all, or after the `Reset the database` of the one before.
+    /// Takes a header. A testset may begin only at the start or after the `Reset the database` row of the one
+    /// before.
     pub fn announce(&mut self, at: usize, testset: &str) -> Result<(), ImportError> {
         let twice = self.headers.last().is_some_and(|(at, _)| *at == self.rows.len());
         if twice || self.rows.last().is_some_and(|last| last.number != 999) {
@@ -102,7 +104,7 @@ impl OpenRun {
         Ok(())
     }
 
-    /// A file that ends in the middle of a time: the row is as good as unfinished.
+    /// Treats the last row as unfinished if the file ends in the middle of its time.
     pub fn drop_cut_time(&mut self) {
         let cut = self.total.is_none() && self.failure.is_none() && self.unfinished.is_none();
         if let Some(row) = self.rows.pop_if(|row| cut && !row.time.padded()) {
@@ -110,8 +112,9 @@ impl OpenRun {
         }
     }
 
-    /// Times of fewer than three decimals: milliseconds without padding, or rounded seconds?
-    /// Only a TOTAL that fits the one reading and not the other tells. Whether any are unpadded.
+    /// Decides whether times of fewer than three decimals are milliseconds without padding or rounded
+    /// seconds. Only a TOTAL that fits one reading and not the other can tell. Returns whether any are
+    /// unpadded.
     fn check_padding(&self) -> Result<bool, ImportError> {
         let is_unpadded = |row: &&Row| !row.time.padded();
         let short_total = self.total.filter(|(_, total)| !total.padded()).map(|(at, _)| at);
@@ -181,8 +184,8 @@ impl OpenRun {
     }
 }
 
-/// Whether a finished row can be the first of a run that no banner announces. Prose and other benchmarks
-/// have lines such as `2 - query 0.12` too.
+/// Returns whether a finished row can be the first of a run without a banner. Prose and other benchmarks may
+/// have lines such as `2 - query 0.12`, too.
 pub fn begins_run(prefix: &str, parsed: &Line<'_>, text: &str) -> bool {
     match parsed {
         Line::Row { name, time: Some(_), .. } => {

@@ -22,21 +22,21 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tool::{Place, ToolRun};
 
-/// A build of the tool without the R-tree, for the claim about it.
+/// The name of a build of the tool without the R-tree, which is made for the claim about it.
 const WITHOUT_RTREE: &str = "without-rtree";
 const WITHOUT_RTREE_FLAGS: &[&str] = &["-O3"];
-/// The publication tried it three times.
+/// The number of runs of that build, as in the publication.
 const PROBE_RUNS: usize = 3;
-/// Runs in which the wall clock was stepped are repeated, but not for ever.
+/// The largest number of runs that are repeated because the wall clock was stepped.
 const MOST_REJECTIONS: usize = 3;
 
-/// What is to be measured.
+/// A measurement, checked and ready to run.
 pub struct Measurement {
     workload: Workload,
     plan: Plan,
-    /// The only CPU for the tool.
+    /// The only CPU that the tool may use.
     cpu: Option<usize>,
-    /// Longest time for one run.
+    /// The longest time that one run may take.
     deadline: Duration,
     /// Whether the answers are checked first.
     check_answer: bool,
@@ -44,7 +44,7 @@ pub struct Measurement {
     /// Whether other builds are probed, too.
     variants: bool,
     cache: PathBuf,
-    /// The unpacked executable, and this program to launch it.
+    /// The paths of the unpacked executable and of this program, which launches it.
     tool: OnceLock<(PathBuf, PathBuf)>,
 }
 
@@ -52,7 +52,7 @@ impl Measurement {
     /// Checks the options against each other and against the machine.
     ///
     /// # Errors
-    /// The option that can't be, with what to do.
+    /// Names the option that can't be satisfied, and says what to do.
     pub fn new(options: Options, wishes: &Wishes, _: &Setting) -> Result<Measurement> {
         request::checked(options, wishes, folders::cache()?)
     }
@@ -92,7 +92,7 @@ impl Measurement {
         }
     }
 
-    /// One untimed run with `--verify`, whose hash says whether this build computes the right results.
+    /// Makes one untimed run with `--verify`, whose hash shows whether this build computes the right results.
     fn check_answer(&self, session: &mut Session) -> Result<()> {
         session.progress.stage("checking the answers: one untimed run with --verify");
         let workload = Workload { verify: true, stats: false, ..self.workload.clone() };
@@ -154,7 +154,7 @@ impl Measurement {
         judge(leg(session), run)
     }
 
-    /// What a run is called, and how many follow it at least.
+    /// Returns the label of a run, and the smallest number of runs that follow it.
     fn label(&self, done: u32, warmup: bool) -> (String, u32) {
         let rest = self.plan.runs.saturating_sub(done);
         if warmup {
@@ -177,7 +177,8 @@ impl Measurement {
     }
 }
 
-/// A run that ended otherwise than well ends the measurement, except when only the clock was stepped.
+/// Decides whether a failed run ends the measurement. Every failure does, except that a stepped clock is
+/// tolerated a few times.
 fn judge(leg: &Leg, run: ToolRun) -> Result<()> {
     let Some(failure) = run.failure else { return Ok(()) };
     let rejections = leg.runs.iter().filter(|run| run.rejected.is_some()).count();

@@ -12,15 +12,16 @@ use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Counted runs unless told otherwise: the fewest with an interval.
+/// The default number of counted runs, which is the smallest that gives an interval.
 pub const RUNS: u32 = 5;
 const WARMUP: u32 = 1;
 const MOST_RUNS: u32 = 30;
 
-/// Checks the options against each other and against the machine. `wishes` stand where the options say nothing.
+/// Checks the options against each other and against the machine. `wishes` supply what the options leave
+/// open.
 ///
 /// # Errors
-/// The option that can't be, with what to do.
+/// Names the option that can't be satisfied, and says what to do.
 pub fn checked(options: Options, wishes: &Wishes, cache: PathBuf) -> Result<Measurement> {
     let Options { mut workload, plan, mut place } = options;
     let plan = wished(plan, &wishes.plan);
@@ -58,7 +59,7 @@ pub fn checked(options: Options, wishes: &Wishes, cache: PathBuf) -> Result<Meas
     })
 }
 
-/// What was asked for, and where nothing was, what was wished.
+/// Returns the plan with each missing option taken from the wishes.
 fn wished(plan: PlanArgs, wishes: &PlanArgs) -> PlanArgs {
     PlanArgs {
         runs: plan.runs.or(wishes.runs),
@@ -72,7 +73,7 @@ fn wished(plan: PlanArgs, wishes: &PlanArgs) -> PlanArgs {
     }
 }
 
-/// The folder that the tool writes to.
+/// Returns the folder that the tool writes to.
 pub fn directory(place: &PlaceArgs) -> PathBuf {
     match &place.database {
         Some(path) => {
@@ -82,7 +83,7 @@ pub fn directory(place: &PlaceArgs) -> PathBuf {
     }
 }
 
-/// The database and the files that SQLite puts beside it.
+/// Returns the paths of the database and of the files that SQLite puts beside it.
 pub fn database_files(path: &Path) -> Vec<PathBuf> {
     let beside = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -92,7 +93,8 @@ pub fn database_files(path: &Path) -> Vec<PathBuf> {
     vec![path.to_path_buf(), beside("-journal"), beside("-wal"), beside("-shm")]
 }
 
-/// The tool deletes the file that it is given, so only a name that is free will do.
+/// Checks that the database file can be created. The tool deletes the file that it is given, so the name must
+/// be free.
 fn check_place(workload: &Workload, place: &PlaceArgs) -> Result<()> {
     let directory = directory(place);
     if let Some(path) = &place.database

@@ -1,4 +1,4 @@
-//! From what a run returned to what the record holds.
+//! Converts the result of a run to the form in which a record holds it.
 
 use super::super::{BUILD, LEG, RunOutput, StepRow};
 use super::Measurement;
@@ -11,24 +11,25 @@ use crate::record::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// `reported` counts whole milliseconds and `observed` passes through a terminal and a scheduler.
+/// The largest difference in ms between the two times of a row: `reported` counts whole milliseconds, and
+/// `observed` passes through a terminal and a scheduler.
 const DISAGREEMENT_MS: f64 = 5.0;
 
-/// What only this tool says of a run.
+/// What only this tool reports about a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Detail {
-    /// Lines of `--stats`.
+    /// The lines of `--stats` by name.
     pub statistics: BTreeMap<String, String>,
 }
 
-/// What the tool says of a run beside its rows; `None` when it says nothing.
+/// Returns what the tool reported about a run beyond its rows, or `None` if there is nothing.
 pub fn detail(output: &RunOutput) -> Option<record::Detail> {
     let statistics: BTreeMap<String, String> = output.statistics.iter().cloned().collect();
     record::Detail::of(&Detail { statistics }).filter(|_| !output.statistics.is_empty())
 }
 
-/// TOTAL of each counted run so far.
+/// Returns TOTAL of each counted run so far.
 pub fn totals(record: &Record) -> Option<Values> {
     Figures::new(&super::super::SHAPE, record).cited(&FigureKey::row(WHOLE))
 }
@@ -63,7 +64,7 @@ pub fn keep(leg: &mut Leg, number: u32, warmup: bool, run: &ToolRun, noise: nois
     });
 }
 
-/// What a reader should know of a run that counts all the same.
+/// Returns what a reader should know about a run that counts nevertheless.
 fn flags(run: &ToolRun, answer: &Answer) -> Vec<Flag> {
     let mut flags = Vec::new();
     let rows: Vec<ClockGap> = run.output.steps.iter().zip(&run.spans).filter_map(gap).collect();
@@ -84,7 +85,7 @@ fn flags(run: &ToolRun, answer: &Answer) -> Vec<Flag> {
     flags
 }
 
-/// Whether the two clocks are further apart than they may be.
+/// Returns the two times of a row if they are further apart than [`DISAGREEMENT_MS`].
 fn gap((row, span): (&StepRow, &Span)) -> Option<ClockGap> {
     let observed = span.ended? - span.started;
     let off = observed.as_secs_f64() * 1000.0 - row.reported_ms as f64;
@@ -95,7 +96,7 @@ fn gap((row, span): (&StepRow, &Span)) -> Option<ClockGap> {
     })
 }
 
-/// The record of a measurement that is about to begin.
+/// Returns the record of a measurement that is about to begin.
 pub fn new_record(measurement: &Measurement) -> Record {
     let plan = Plan {
         warmup: measurement.plan.warmup,

@@ -14,27 +14,27 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What the executable was made of, stamped in by the build.
+/// What the executable was made of, as recorded by the build script.
 pub struct Build {
     /// `SQLITE_VERSION` of the sources.
     pub sqlite_version: &'static str,
-    /// `SQLITE_SOURCE_ID`: date, time and check-in.
+    /// `SQLITE_SOURCE_ID` of the sources: date, time and check-in.
     pub source_id: &'static str,
     /// Whether all three sources are the pinned ones.
     pub pinned: bool,
-    /// How the sources came: route and name.
+    /// Where the sources came from: the route and the name.
     pub origin: &'static str,
-    /// Name and SHA-256 of each source.
+    /// The name and SHA-256 of each source.
     pub sources: [(&'static str, &'static str); 3],
-    /// Where the sources lay.
+    /// The folder that the sources were in.
     pub sources_dir: &'static str,
-    /// The compiler, as found by the build.
+    /// The compiler that the build script found.
     pub compiler: &'static str,
-    /// The command that compiled it.
+    /// The command that compiled the executable.
     pub command: &'static str,
-    /// What `--version` of the compiler said.
+    /// The output of the compiler's `--version`.
     pub compiler_version: &'static str,
-    /// SHA-256 of the executable.
+    /// The SHA-256 of the executable.
     pub sha256: &'static str,
 }
 
@@ -58,16 +58,17 @@ pub const BUILD: Build = Build {
 
 const EXECUTABLE: &[u8] = include_bytes!(env!("REPRO_TOOL_PATH"));
 
-/// Hexadecimal SHA-256.
+/// Returns the SHA-256 of the bytes in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Unpacks the executable below `cache` and returns its path. It stays there for the next time; its folder
-/// is private to the user, and its bytes are checked each time.
+/// Unpacks the executable below `cache` and returns its path. It stays there for the next time; its folder is
+/// private to the user, and its bytes are checked each time.
 ///
 /// # Errors
-/// A folder that others can write to, or that can't be made.
+/// Fails when others can write to the folder, when it can't be created, or when the executable inside this
+/// program is damaged.
 pub fn unpack(cache: &Path) -> Result<PathBuf> {
     let folder = private_folder(cache, &format!("speedtest1-{}", &BUILD.sha256[..16]))?;
     let path = folder.join("speedtest1");
@@ -86,55 +87,56 @@ pub fn unpack(cache: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Where and how the tool runs, apart from what it does.
+/// Where and how the tool runs, apart from its workload.
 pub struct Place<'a> {
-    /// The executable.
+    /// The path of the executable.
     pub tool: &'a Path,
-    /// This program, for `launch`.
+    /// The path of this program, which serves as the launcher.
     pub launcher: &'a Path,
-    /// With [`Database::File`]: the file, which must not exist.
+    /// The file for [`Database::File`], which must not exist.
     pub database: Option<&'a Path>,
-    /// Where SQLite shall put temporary files; its own choice when `None`.
+    /// The folder where SQLite puts temporary files; with `None`, SQLite chooses.
     pub temporary: Option<&'a Path>,
-    /// The only CPU the tool may use.
+    /// The only CPU that the tool may use.
     pub cpu: Option<usize>,
-    /// When the run is ended by force.
+    /// The time after which the run is killed.
     pub deadline: Duration,
 }
 
-/// When a step ran, since the start of the process.
+/// When a step ran, counted from the start of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its row appeared.
+    /// When its row appeared.
     pub started: Duration,
-    /// Its time appeared; `None` when it arrived late, with the end of the process.
+    /// When its time appeared; `None` when that came too late to be observed.
     pub ended: Option<Duration>,
 }
 
 /// One run of the tool.
 pub struct ToolRun {
-    /// What it printed.
+    /// What the run printed.
     pub output: RunOutput,
-    /// One for each finished step of `output`.
+    /// One span for each finished step of `output`.
     pub spans: Vec<Span>,
-    /// Why the run does not count; `None` when it ended well and its output is sound.
+    /// Why the run does not count; `None` when it succeeded and its output is sound.
     pub failure: Option<Failure>,
-    /// From start to end of the process.
+    /// The time from start to end of the process.
     pub wall: Duration,
-    /// Resources.
+    /// The resources that the process used.
     pub usage: Usage,
-    /// Largest resident set, read from the kernel when TOTAL appeared; `None` when the run did not come so far.
+    /// The largest resident set in bytes, read from the kernel when TOTAL appeared; `None` when the run did
+    /// not get that far.
     pub peak_memory: Option<u64>,
-    /// The testset in which it stopped, when it failed.
+    /// The testset in which the run stopped, if it failed.
     pub stopped_in: Option<String>,
     /// The first part of its standard error.
     pub stderr: String,
 }
 
-/// Runs the tool once, and tells of each step as it begins: its key and name.
+/// Runs the tool once, and calls `on_step` with the key and name of each step as it begins.
 ///
 /// # Errors
-/// Only when the process can't be started; a run that fails is a [`ToolRun`] with a failure.
+/// Fails only when the process can't be started; a run that fails is a [`ToolRun`] with a failure.
 pub fn run(
     place: &Place,
     workload: &Workload,
@@ -169,7 +171,8 @@ pub fn run(
                 }
                 Event::Finished => {
                     if let Some(started) = open.take() {
-                        // Both in one piece: this process was late, and what it saw is no duration.
+                        // When both come in one piece, this process was late, and the time it saw is not a
+                        // duration.
                         spans.push(Span { started, ended: (piece.at > started).then_some(piece.at) });
                     }
                 }
@@ -199,7 +202,7 @@ pub fn run(
     })
 }
 
-/// Why a run does not count. No TOTAL means that it failed, whatever the exit status.
+/// Returns why a run does not count. Without TOTAL it failed, whatever the exit status.
 fn failure(output: &RunOutput, outcome: &Outcome, fault: Option<&Fault>) -> Option<Failure> {
     let place = match &output.unfinished {
         Some((key, name)) => format!(" in row {key}, {name}"),
@@ -209,7 +212,6 @@ fn failure(output: &RunOutput, outcome: &Outcome, fault: Option<&Fault>) -> Opti
     outcome.failure(&place).or_else(|| match (fault, output.total_ms) {
         (Some(fault @ Fault::NegativeStep(_)), _) => Some(Failure::saying(Cause::ClockStepped, fault)),
         (Some(fault), _) => Some(Failure::saying(Cause::UnsoundOutput, fault)),
-        // A colon stands there even where nothing was said.
         (None, None) => Some(Failure::at(Cause::NoTotal, &place, said)),
         (None, Some(_)) => None,
     })

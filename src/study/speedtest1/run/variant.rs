@@ -10,10 +10,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Compiles speedtest1 with `flags` into `cache`, from the very sources of this program, unless it is there.
+/// Compiles speedtest1 with `flags` into `cache`, from the sources of this program, unless it is there
+/// already.
 ///
 /// # Errors
-/// Sources that are gone or changed, or a compiler that fails.
+/// Fails when the sources are gone or have changed, or when the compiler fails.
 pub fn build(flags: &[&str], cache: &Path) -> Result<PathBuf> {
     let sources = Path::new(BUILD.sources_dir);
     for (name, expected) in BUILD.sources {
@@ -37,10 +38,10 @@ pub fn build(flags: &[&str], cache: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Runs a build as often as `runs` says, at the smallest size, and tells how far it came.
+/// Makes `runs` runs of a build at the smallest size, and returns how far each came.
 ///
 /// # Errors
-/// When it can't be started.
+/// Fails when the tool can't be started or the user interrupts it.
 pub fn probe(
     name: &str,
     flags: &[&str],

@@ -1,4 +1,4 @@
-//! Claims about many clients and their server, and the references of both studies.
+//! Tests of claims about many clients and their server, and of the references of both studies.
 
 use super::{key, leg, read, record, reference};
 use crate::record::{Health, Latency, Measure, Phase, Quantile, Record, Sample};
@@ -7,8 +7,8 @@ use crate::verify::Verdict::{self, Differs, Missing, NotComparable, Reproduced};
 use crate::verify::claim::Claim;
 use crate::verify::comparison;
 
-/// A record of a suite: a warm-up, then `runs` counted runs of these phases on the leg `sqld`.
-pub fn load(study: &str, phases: &[&str], runs: u32, of: impl Fn(&str, u32) -> Measure) -> Record {
+/// A record of a study: a warm-up, then `runs` counted runs of these phases on the leg `sqld`.
+pub fn record_of(study: &str, phases: &[&str], runs: u32, of: impl Fn(&str, u32) -> Measure) -> Record {
     let mut leg = leg("sqld", runs, |_, _| 1.0);
     let sample = |phase: &str, run| Sample { run, measure: of(phase, run) };
     let phase = |name: &&str| Phase {
@@ -23,14 +23,15 @@ pub fn load(study: &str, phases: &[&str], runs: u32, of: impl Fn(&str, u32) -> M
     record
 }
 
-/// A phase that came through in this state.
+/// A phase that left the server in this state.
 fn state(health: Health) -> Measure {
     Measure { health: Some(health), ..Measure::default() }
 }
 
-/// What was published of a phase, on a machine that is twice as fast; nothing published is a collapse.
-pub fn published(suite: &str, phase: &str) -> Measure {
-    let figures = reference(&format!("sqlitend-{suite}")).figures;
+/// What was published for a phase, on a machine that is twice as fast; a phase without a published figure is
+/// a collapse.
+pub fn published(study: &str, phase: &str) -> Measure {
+    let figures = reference(&format!("sqlitend-{study}")).figures;
     let of = |metric: &str| {
         let wanted = key(&format!("sqld/{phase}/{metric}"));
         figures.iter().find(|figure| figure.key == wanted).map_or(0.0, |figure| figure.value)
@@ -68,22 +69,22 @@ fn judged(record: &Record, test: &str) -> (Verdict, String) {
 
 #[test]
 fn what_was_published_is_reproduced() {
-    for (suite, phases) in [
+    for (study, phases) in [
         (
             "sweep",
             &["clients-1", "clients-4", "clients-8", "clients-16", "clients-32", "clients-64"] as &[&str],
         ),
         ("million", &["million"]),
     ] {
-        let record = load(suite, phases, 2, |phase, _| published(suite, phase));
-        let report = comparison::judge(&reference(&format!("sqlitend-{suite}")), &record, false).unwrap();
+        let record = record_of(study, phases, 2, |phase, _| published(study, phase));
+        let report = comparison::judge(&reference(&format!("sqlitend-{study}")), &record, false).unwrap();
         assert!(report.work.iter().all(|check| check.same != Some(false)), "{:?}", report.work);
         for claim in &report.claims {
             assert_eq!(claim.verdict, Reproduced, "{claim:?}");
         }
         for figure in &report.figures {
             let expected = match figure.unit {
-                "/s" if suite == "sweep" => Reproduced,
+                "/s" if study == "sweep" => Reproduced,
                 _ => NotComparable,
             };
             assert_eq!(figure.verdict, expected, "{figure:?}");
@@ -95,8 +96,9 @@ fn what_was_published_is_reproduced() {
 #[test]
 fn a_wedge_is_no_rate() {
     let levels = ["clients-1", "clients-4", "clients-8", "clients-16"];
-    // The second counted run of the last level stops answering writes: it has hardly a rate at all.
-    let record = load("sweep", &levels, 2, |phase, run| match (phase, run) {
+    // In the second counted run, the server stops answering writes at the last level, so that there is hardly
+    // any rate.
+    let record = record_of("sweep", &levels, 2, |phase, run| match (phase, run) {
         ("clients-16", 3) => {
             Measure { operations: Some(10), elapsed_ns: Some(35_000_000_000), ..state(Health::Wedged) }
         }
@@ -120,7 +122,7 @@ fn a_wedge_is_no_rate() {
 
 #[test]
 fn a_lone_figure_is_no_shape() {
-    let record = load("million", &["million"], 1, |phase, _| published("million", phase));
+    let record = record_of("million", &["million"], 1, |phase, _| published("million", phase));
     for (strict, verdict, piece) in
         [(false, NotComparable, "alone in its group"), (true, Differs, "absolute: 2.00")]
     {
@@ -140,7 +142,7 @@ fn a_percentile_that_could_move_is_not_judged() {
         }
         measure
     };
-    let record = load("sweep", &["clients-16", "clients-4"], 2, |phase, run| {
+    let record = record_of("sweep", &["clients-16", "clients-4"], 2, |phase, run| {
         if phase == "clients-16" { moved(phase, run) } else { published("sweep", phase) }
     });
     let reason = |text: &str| read(&record).spoilt(&key(text));
@@ -157,9 +159,9 @@ fn health_of_every_run() {
     use Health::{Clean, Collapsed, Unknown, Wedged};
     let claim = "kind = 'health'\nleg = 'sqld'\nphases = ['clients-32', 'clients-64']\n\
                  among = ['collapsed', 'wedged']";
-    // The warm-up, which does not count, comes first.
+    // The warm-up, which is not counted, comes first.
     let of = |states: [[Health; 3]; 2]| {
-        load("sweep", &["clients-32", "clients-64"], 2, |phase, run| {
+        record_of("sweep", &["clients-32", "clients-64"], 2, |phase, run| {
             state(states[usize::from(phase == "clients-64")][run as usize - 1])
         })
     };
@@ -177,7 +179,7 @@ fn health_of_every_run() {
     assert_eq!(verdict, NotComparable);
     assert!(reason.starts_with("in 1 of 4 runs: clients-32 wedged, clean; clients-64 clean, clean"));
     assert_eq!(judged([[Wedged, Clean, Clean], [Wedged, Clean, Clean]]).0, Differs);
-    // Unknown is neither the one nor the other.
+    // Unknown counts neither as claimed nor as another state.
     assert_eq!(judged([[Wedged, Wedged, Unknown], [Wedged, Wedged, Wedged]]).0, NotComparable);
     assert_eq!(judged([[Wedged, Unknown, Clean], [Wedged, Clean, Clean]]).0, NotComparable);
 }
@@ -185,25 +187,25 @@ fn health_of_every_run() {
 #[test]
 fn health_of_the_phases_that_there_are() {
     let claim = "kind = 'health'\nleg = 'sqld'\nphases = ['clients-32', 'clients-64']\namong = ['wedged']";
-    let record = load("sweep", &["clients-32"], 1, |_, _| state(Health::Wedged));
+    let record = record_of("sweep", &["clients-32"], 1, |_, _| state(Health::Wedged));
     let (verdict, reason) = judged(&record, claim);
     assert_eq!(verdict, Reproduced);
     assert!(reason.starts_with("in 1 of 1 runs: clients-32 wedged; claimed"), "{reason}");
-    let record = load("sweep", &["clients-16"], 1, |_, _| state(Health::Wedged));
+    let record = record_of("sweep", &["clients-16"], 1, |_, _| state(Health::Wedged));
     assert_eq!(
         judged(&record, claim),
         (Missing, "the record has no run of sqld with clients-32, clients-64".to_string())
     );
-    // A measure that says nothing of its server.
-    let record = load("sweep", &["clients-32"], 1, |_, _| Measure::default());
+    // This measure says nothing about its server.
+    let record = record_of("sweep", &["clients-32"], 1, |_, _| Measure::default());
     assert_eq!(judged(&record, claim).0, NotComparable);
 }
 
 const STEADY: &str = "kind = 'steady'\nleg = 'sqld'\nphase = 'million'\nat_least = 0.75";
 
-/// A million whose seconds answer so many statements each.
+/// A million whose seconds each answer as many statements as `of` says.
 fn seconds(runs: u32, of: impl Fn(usize, u32) -> u64, count: usize) -> Record {
-    load("million", &["million"], runs, |_, run| Measure {
+    record_of("million", &["million"], runs, |_, run| Measure {
         slices: (0..count).map(|second| (of(second, run), 1_000_000_000)).collect(),
         ..Measure::default()
     })
@@ -219,10 +221,10 @@ fn steady_to_the_end() {
     let (verdict, reason) = judged(&seconds(1, half, 100), STEADY);
     assert_eq!(verdict, Differs);
     assert!(reason.contains("0.48 [") && reason.ends_with("claimed: at least 0.75"), "{reason}");
-    // One second of ten stands still: the interval crosses the bound.
+    // One second of ten stands still, so the interval crosses the bound.
     let gap = |second: usize, _| if second == 97 { 0 } else { 900 };
     assert_eq!(judged(&seconds(1, gap, 100), STEADY).0, NotComparable);
-    // Of five runs each gives one value.
+    // Each of five runs gives one value.
     let (verdict, reason) =
         judged(&seconds(5, |second, run| if second < 90 { 100 } else { 80 + u64::from(run) }, 100), STEADY);
     assert_eq!(verdict, Reproduced);
@@ -231,13 +233,13 @@ fn steady_to_the_end() {
 
 #[test]
 fn tenths_are_of_time() {
-    // The last second is cut short; the tenth takes its 1.05 s from two more.
+    // The last second is cut short; the last tenth takes its 1.05 s from it and from two more.
     let slices = |_: &str, _| {
         let mut slices = vec![(1000, 1_000_000_000); 10];
         slices.push((100, 500_000_000));
         Measure { slices, ..Measure::default() }
     };
-    let (verdict, reason) = judged(&load("million", &["million"], 1, slices), STEADY);
+    let (verdict, reason) = judged(&record_of("million", &["million"], 1, slices), STEADY);
     assert_eq!(verdict, Differs);
     assert!(reason.contains("0.73 (too few"), "{reason}");
     for (record, piece) in [
@@ -261,7 +263,7 @@ fn busy_that_surfaces() {
         let errors = [("SQLITE_BUSY".to_string(), busy), ("hung".to_string(), 3)].into();
         Measure { errors, busy: Some(40), busy_surfaced: Some(busy), ..published("sweep", phase) }
     };
-    let record = load("sweep", &["clients-4", "clients-8"], 1, failing);
+    let record = record_of("sweep", &["clients-4", "clients-8"], 1, failing);
     let each = |figures: &str| judged(&record, &format!("kind = 'each'\nfigures = [{figures}]\nat_most = 0"));
     assert_eq!(each("'sqld/clients-4/busy-surfaced'").0, Reproduced);
     assert_eq!(each("'sqld/clients-4/busy-surfaced', 'sqld/clients-8/busy-surfaced'").0, Differs);
@@ -269,7 +271,7 @@ fn busy_that_surfaces() {
     let (verdict, reason) = judged(&record, "kind = 'value'\nquantity = 'busy-surfaced'\nequals = 0");
     assert_eq!(verdict, Differs);
     assert!(reason.starts_with("1 statements that failed because the server was busy"), "{reason}");
-    // A client that does not repeat counts each of them as a failure.
+    // A client that does not repeat statements counts each of these as a failure.
     assert_eq!(
         judged(&super::machine(1.0), "kind = 'bound'\nfigure = 'sqld/insert-1/busy-surfaced'\nat_most = 1").0,
         Differs

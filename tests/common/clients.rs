@@ -1,4 +1,4 @@
-//! What the tests of many clients on a server share.
+//! Helpers for the tests of many clients on a server.
 
 use super::sqld::{assert_nothing_is_left, program, servers_in};
 use super::{Done, Home, Running, array, list, load, wait_until};
@@ -20,7 +20,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// `None` where there is no server.
+    /// Returns a place, or `None` if there is no server.
     pub fn new() -> Option<Place> {
         let sqld = program()?;
         let home = Home::new();
@@ -32,33 +32,33 @@ impl Place {
         self.home.file("data")
     }
 
-    /// `run sweep` or `run million` with this server and into this record; the server is watched only shortly, unless
-    /// `more` says otherwise.
-    pub fn words<'a>(&'a self, suite: &'a str, record: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    /// Returns the arguments of `run sweep` or `run million` with this server and this record; the server is
+    /// watched only briefly, unless `more` says otherwise.
+    pub fn words<'a>(&'a self, study: &'a str, record: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         let sqld = self.sqld.to_str().unwrap();
-        let start = ["run", suite, "--sqld", sqld, "--dir", "data", "--record", record, "--quiet"];
+        let start = ["run", study, "--sqld", sqld, "--dir", "data", "--record", record, "--quiet"];
         let idle = if more.contains(&"--idle") { &[][..] } else { &["--idle", "0.5"] };
         [&start, &["--rows", "2000"][..], idle, more].concat()
     }
 
     /// Starts a measurement and lets it run.
-    pub fn start(&self, suite: &str, record: &str, more: &[&str]) -> Running {
-        self.home.start(&self.words(suite, record, more))
+    pub fn start(&self, study: &str, record: &str, more: &[&str]) -> Running {
+        self.home.start(&self.words(study, record, more))
     }
 
-    pub fn run(&self, suite: &str, record: &str, more: &[&str]) -> Done {
-        self.home.repro(&self.words(suite, record, more))
+    pub fn run(&self, study: &str, record: &str, more: &[&str]) -> Done {
+        self.home.repro(&self.words(study, record, more))
     }
 
-    /// Measures to the end, leaves nothing, and returns the record.
+    /// Measures to the end, asserts that nothing is left, and returns the record.
     #[track_caller]
-    pub fn measure(&self, suite: &str, record: &str, more: &[&str]) -> Value {
-        self.run(suite, record, more).exits(0);
+    pub fn measure(&self, study: &str, record: &str, more: &[&str]) -> Value {
+        self.run(study, record, more).exits(0);
         assert_nothing_is_left(&self.data());
         self.record(record)
     }
 
-    /// A record whose answers are right, and whose counts agree in each level.
+    /// Returns a record after asserting that its answers are right and that its counts agree in each level.
     #[track_caller]
     pub fn record(&self, name: &str) -> Value {
         let record = load(&self.home.file(name));
@@ -71,7 +71,7 @@ impl Place {
         record
     }
 
-    /// Waits until so many clients are connected to the server; its process.
+    /// Waits until this many clients are connected to the server, and returns its process.
     #[track_caller]
     pub fn server_with(&self, clients: usize) -> Pid {
         let busy = || {
@@ -81,7 +81,7 @@ impl Place {
         wait_until("the clients are there", Duration::from_secs(30), busy)
     }
 
-    /// The database of the server that runs now, or was kept.
+    /// Returns the path of the database of the server that is running or was kept.
     #[track_caller]
     pub fn database(&self) -> PathBuf {
         let folders = list(&self.data());
@@ -90,7 +90,7 @@ impl Place {
     }
 }
 
-/// Connections that a server has on the port on which it listens.
+/// Returns the number of connections on the port on which a server listens.
 fn connections_of(process: i32) -> Option<usize> {
     let port = proc::listening_port(process as u32)?;
     let table = fs::read_to_string(format!("/proc/{process}/net/tcp")).ok()?;
@@ -100,14 +100,14 @@ fn connections_of(process: i32) -> Option<usize> {
     Some(table.lines().map(fields).filter(mine).count())
 }
 
-/// Stops a server for a while.
+/// Pauses a server for a while.
 pub fn pause(server: Pid, length: Duration) {
     kill(server, Signal::SIGSTOP).unwrap();
     std::thread::sleep(length);
     kill(server, Signal::SIGCONT).unwrap();
 }
 
-/// Each level and what was measured of it; a level that was run again stands there again.
+/// Returns each level with what was measured in it; a level that was repeated occurs several times.
 pub fn levels(record: &Value) -> Vec<(&str, &Value)> {
     let samples = |phase: &'_ Value| array(phase, "samples").len();
     array(&record["legs"][0], "phases")
@@ -117,7 +117,7 @@ pub fn levels(record: &Value) -> Vec<(&str, &Value)> {
         .collect()
 }
 
-/// The only level of a record.
+/// Returns the only level of a record.
 #[track_caller]
 pub fn only_level(record: &Value) -> &Value {
     let levels = levels(record);
@@ -129,7 +129,7 @@ pub fn number(value: &Value, name: &str) -> u64 {
     value[name].as_u64().unwrap_or_else(|| panic!("no number `{name}` in {value}"))
 }
 
-/// How many statements of a level ended so.
+/// Returns how many statements of a level ended in this way.
 pub fn outcome(measure: &Value, class: &str) -> u64 {
     let outcomes = &measure["detail"]["outcomes"];
     match class {
@@ -145,21 +145,21 @@ pub fn outcome(measure: &Value, class: &str) -> u64 {
     }
 }
 
-/// Health and reasons, in one line.
+/// Returns the health and its reasons in one line.
 pub fn verdict(measure: &Value) -> String {
     let load = &measure["detail"];
     let reasons = array(load, "reasons").iter().map(|reason| reason.as_str().unwrap());
     format!("{}: {}", measure["health"].as_str().unwrap(), reasons.collect::<Vec<_>>().join("; "))
 }
 
-/// A histogram as a record holds it.
+/// Decodes a histogram of a record.
 pub fn histogram(latency: &Value) -> Histogram<u64> {
     let text = latency["histogram"].as_str().unwrap();
     let bytes = base64::engine::general_purpose::STANDARD.decode(text).unwrap();
     Deserializer::new().deserialize(&mut &bytes[..]).unwrap()
 }
 
-/// Statements are counted in all, by kind, second by second and in histograms: all counts are the same.
+/// Asserts that all counts of statements agree: the total, by kind, second by second, and in histograms.
 #[track_caller]
 pub fn assert_counts_agree(level: &str, measure: &Value) {
     let load = &measure["detail"];
@@ -182,7 +182,7 @@ pub fn assert_counts_agree(level: &str, measure: &Value) {
     assert_eq!(histogram(&load["first_attempt"]).len(), answered + failed, "{level}");
 }
 
-/// The answers are right, the ledger and SQLite find nothing wrong.
+/// Asserts that the answers are right and that neither the ledger nor SQLite finds a fault.
 #[track_caller]
 pub fn assert_everything_is_there(level: &str, measure: &Value) {
     let checks = array(measure, "checks");
@@ -197,7 +197,7 @@ pub fn assert_everything_is_there(level: &str, measure: &Value) {
     assert!(checks.iter().all(|check| check["found"] == check["expected"]), "{level}: {checks:?}");
 }
 
-/// Nothing runs in this home any more: no `repro`, no leg of it, no server.
+/// Asserts that nothing runs in this home any longer: no `repro`, no leg of it, no server.
 #[track_caller]
 pub fn assert_nothing_runs(home: &Home, limit: Duration) {
     let runs = |process: &&PathBuf| {

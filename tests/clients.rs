@@ -1,8 +1,8 @@
-//! Clients on a real sqld: what is measured, that it adds up, what limits hold, and what is refused.
+//! Clients on a real sqld: what is measured, that it adds up, which limits apply, and what is refused.
 
 mod common;
 
-use common::load::{Place, histogram, levels, number, only_level, outcome, pause, verdict};
+use common::clients::{Place, histogram, levels, number, only_level, outcome, pause, verdict};
 use common::sqld::{assert_nothing_is_left, servers_in};
 use common::{Home, array, list, skip};
 use repro::instrument::cgroup::{Limits, MemoryGroup};
@@ -50,7 +50,7 @@ fn a_short_sweep_on_a_stream_for_each_client() {
     a_short_sweep("held", "sqld-held");
 }
 
-/// Each kind is within five standard deviations of its share.
+/// Asserts that each kind is within five standard deviations of its share.
 #[track_caller]
 fn assert_shares(measure: &Value, mix: Mix) {
     let all = number(measure, "operations") as f64;
@@ -62,7 +62,7 @@ fn assert_shares(measure: &Value, mix: Mix) {
     }
 }
 
-/// What server and clients used, in each second and afterwards.
+/// Asserts what server and clients used, in each second and afterwards.
 #[track_caller]
 fn assert_usage(measure: &Value) {
     let load = &measure["detail"];
@@ -85,7 +85,7 @@ fn assert_usage(measure: &Value) {
     }
 }
 
-/// CPU time of the server, in cores.
+/// Returns the CPU time of the server, in cores.
 #[track_caller]
 fn mean_cores(measure: &Value) -> f64 {
     let seconds = array(&measure["detail"], "series").iter();
@@ -106,7 +106,7 @@ fn a_new_server_for_each_level() {
     assert_eq!((&parameters["fresh_server"], &parameters["sqld_args"]), (&true.into(), &checkpoints.into()));
     assert_eq!(levels(&record).len(), 2);
     assert_eq!(servers_in(&place.data()), Vec::<i32>::new());
-    // What is to be kept is kept, also when the next run tidies up.
+    // What is to be kept must also survive the next run's cleanup.
     let kept = list(&place.data());
     assert_eq!(kept.len(), 2);
     place.run("sweep", "b.json", &["--clients", "1", "--seconds", "1"]).exits(0);
@@ -147,7 +147,7 @@ fn exactly_so_many_statements() {
     assert_eq!(database.query_i64(once), Ok(0));
 }
 
-/// With so many clients a wedge is met easily: the quota is exact all the same.
+/// With this many clients a wedge is likely, but the quota must be exact nevertheless.
 #[test]
 fn exactly_so_many_statements_of_64_clients() {
     let Some(place) = Place::new() else { return };
@@ -184,7 +184,8 @@ fn a_busy_server_is_asked_again() {
 
 // A schedule.
 
-/// Statements in a level of 200 a second that took more than 0.1 s, when the server was stopped for a second.
+/// Counts the statements of a level of 200 per second that took more than 0.1 s when the server was paused
+/// for a second.
 #[test]
 fn a_schedule_shows_what_a_pause_costs() {
     let Some(place) = Place::new() else { return };
@@ -213,7 +214,7 @@ fn a_schedule_shows_what_a_pause_costs() {
 
 // Limits.
 
-/// The control group of memory that a process is in.
+/// Returns the memory control group of a process.
 fn group_of(process: i32) -> String {
     let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
     let memory =
@@ -268,8 +269,8 @@ fn what_makes_no_sense_is_refused() {
         ("million", &["--clients", "121"], &["--clients"]),
     ];
     let sqld = place.sqld.to_str().unwrap();
-    for (suite, words, said) in cases {
-        let words = [&["run", suite, "--sqld", sqld, "--record", "a.json", "--quiet"], words].concat();
+    for (study, words, said) in cases {
+        let words = [&["run", study, "--sqld", sqld, "--record", "a.json", "--quiet"], words].concat();
         place.home.repro(&words).exits(2).says(said);
         assert!(!place.home.file("a.json").exists(), "{words:?}");
     }
@@ -277,7 +278,7 @@ fn what_makes_no_sense_is_refused() {
     assert_nothing_is_left(&place.data());
 }
 
-// What is told of it.
+// What is explained.
 
 #[test]
 fn what_a_wedge_is() {

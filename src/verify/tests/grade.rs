@@ -1,0 +1,59 @@
+//! What citation grade asks for, and that it is refused where the record does not carry it.
+
+use super::{machine, read};
+use crate::record::{Answer, Cause, Failure, Flag, Record};
+use crate::verify::grade::{Requirement, citable, conditions};
+
+/// Returns whether the record meets a requirement; `None` when it does not say.
+fn met(record: &Record, requirement: Requirement) -> Option<bool> {
+    let all = conditions(read(record), None);
+    all.into_iter().find(|condition| condition.requirement == requirement).unwrap().met
+}
+
+fn with(change: impl FnOnce(&mut Record)) -> Record {
+    let mut record = machine(1.0);
+    change(&mut record);
+    record
+}
+
+#[test]
+fn only_checked_answers_are_right() {
+    let unchecked = || Answer::NotChecked { reason: "the check was left out".to_string() };
+    let right = |change: fn(&mut Record)| met(&with(change), Requirement::RightAnswers);
+    assert_eq!(right(|_| ()), Some(true));
+    assert_eq!(
+        right(|record| {
+            record.legs[1].answer = Answer::Wrong { found: "1".to_string(), expected: "2".to_string() }
+        }),
+        Some(false)
+    );
+    assert_eq!(right(|record| record.legs[1].answer = Answer::Unknown { found: "1".to_string() }), None);
+    assert_eq!(
+        right(|record| { record.legs[1].runs[2].flags.push(Flag::AnswersDiffer { found: "1".to_string() }) }),
+        Some(false)
+    );
+    // Legs that are not known to run SQL do not make unchecked answers right.
+    let mut record = machine(1.0);
+    for leg in &mut record.legs {
+        (leg.engine.sqlite_version, leg.answer) = (None, unchecked());
+    }
+    assert_eq!(met(&record, Requirement::RightAnswers), None);
+}
+
+#[test]
+fn a_part_and_few_runs_are_not_citable() {
+    let partial =
+        with(|record| record.partial = Some(Failure::saying(Cause::Error, "the disk is full".to_string())));
+    assert_eq!(met(&partial, Requirement::MeasuredWhole), Some(false));
+    let few = with(|record| record.legs.iter_mut().for_each(|leg| leg.runs.truncate(5)));
+    assert_eq!(met(&few, Requirement::EnoughRuns), Some(false));
+    assert_eq!(met(&machine(1.0), Requirement::EnoughRuns), Some(true));
+    assert!(!citable(&conditions(read(&partial), None)) && !citable(&[]));
+}
+
+#[test]
+fn other_statements_on_another_leg_are_seen() {
+    assert_eq!(met(&machine(1.0), Requirement::SameStatements), Some(true));
+    let other = with(|record| record.legs[1].runs[3].work = Some("other".to_string()));
+    assert_eq!(met(&other, Requirement::SameStatements), Some(false));
+}
