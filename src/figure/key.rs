@@ -182,7 +182,7 @@ impl FigureKey {
         let (whole, metric) = (self.is_sum(), self.metric);
         match self.kind() {
             Kind::Memory if !whole => {
-                Err(format!("memory is known only of a whole leg; use {leg}/{WHOLE}/memory"))
+                Err(format!("memory is known only for a whole leg; use {leg}/{WHOLE}/memory"))
             }
             Kind::Rate | Kind::Latency if whole => {
                 Err(format!("`{WHOLE}` has a time, a ratio, counts and memory, but no {metric}"))

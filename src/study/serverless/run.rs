@@ -167,7 +167,11 @@ fn other_work(record: &Record, number: u32, name: LegName, run: &LegRun) -> Opti
     let mut others =
         runs.filter(|(_, run)| run.number == number).filter_map(|(l, r)| Some((l, r.work.as_ref()?)));
     let (other, hash) = others.find(|(_, hash)| *hash != own)?;
-    let why = format!("void: {} ran different statements ({own}) from {} ({hash})", name.name(), other.name);
+    let why = format!(
+        "void: the statements of {} ({own}) differ from those of {} ({hash})",
+        name.name(),
+        other.name
+    );
     Some(Failure::saying(Cause::OtherWork, why))
 }
 

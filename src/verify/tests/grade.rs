@@ -18,7 +18,7 @@ fn with(change: impl FnOnce(&mut Record)) -> Record {
 
 #[test]
 fn only_checked_answers_are_right() {
-    let unchecked = || Answer::NotChecked { reason: "the check was left out".to_string() };
+    let unchecked = || Answer::NotChecked { reason: "the check was skipped".to_string() };
     let right = |change: fn(&mut Record)| met(&with(change), Requirement::RightAnswers);
     assert_eq!(right(|_| ()), Some(true));
     assert_eq!(

@@ -56,7 +56,7 @@ fn figures_that_the_study_does_not_have() {
         ),
         (
             "sqld/insert-1/memory,x,1,MB",
-            "ref.csv: line 4: `sqld/insert-1/memory`: memory is known only of a whole leg",
+            "ref.csv: line 4: `sqld/insert-1/memory`: memory is known only for a whole leg",
         ),
         (
             "main/100,x,1,s",

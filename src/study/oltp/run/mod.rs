@@ -59,7 +59,7 @@ impl Measurement {
     fn check(&self) -> Result<()> {
         if let Some(plan) = self.plans().find(|plan| plan.range > plan.rows || plan.writers > plan.rows) {
             bail!(
-                "--range {} and --writers {} must be at most the number of rows of a leg, {}",
+                "--range {} and --writers {} must not exceed the {} rows of a leg",
                 plan.range,
                 plan.writers,
                 plan.rows
