@@ -370,7 +370,7 @@ fn a_captured_baseline_is_a_reference() {
 
     home.repro(&["list", "--references", "out"])
         .exits(0)
-        .prints(&["out/base.csv  speedtest1: 84 figures, 2 claims"]);
+        .prints(&["out/base.csv          speedtest1: 84 figures, 2 claims"]);
     let before = fs::read(home.file("out/base.json")).unwrap();
     home.repro(&options).exits(2).says(&["out/base.json: already exists", "--force"]);
     assert_eq!(fs::read(home.file("out/base.json")).unwrap(), before);
