@@ -14,8 +14,8 @@
 
 use libsqlite3_sys as ffi;
 use nix::time::ClockId;
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use repro::instrument::engine::{Connection, Engine, OpenMode, Statement, Step, Value};
 use repro::stats::Ratio;
 use std::ffi::CString;

@@ -9,8 +9,8 @@ use common::clients::{
 use common::sqld::{assert_nothing_is_left, servers_in};
 use common::{array, list, load, wait_until, why};
 use nix::sys::signal::{Signal, kill};
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -2,25 +2,24 @@
 
 use crate::machine::disk;
 use anyhow::{Context, Result, bail};
-use etcetera::BaseStrategy;
 use nix::unistd::{AccessFlags, access};
 use std::path::{Path, PathBuf};
 
-fn strategy() -> Result<impl BaseStrategy> {
-    etcetera::base_strategy::Xdg::new()
-        .context("no home folder; set HOME, or XDG_STATE_HOME and XDG_CACHE_HOME")
+/// Returns the folder that `variable` names, if the path is absolute, or else `default` in the home folder.
+fn folder(variable: &str, default: &str) -> Result<PathBuf> {
+    let named = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    let in_home = || Some(std::env::home_dir()?.join(default));
+    named.or_else(in_home).context("no home folder; set HOME, or XDG_STATE_HOME and XDG_CACHE_HOME")
 }
 
 /// Returns the folder where records are stored by default.
 pub fn records() -> Result<PathBuf> {
-    let strategy = strategy()?;
-    let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
-    Ok(state.join("repro").join("records"))
+    Ok(folder("XDG_STATE_HOME", ".local/state")?.join("repro").join("records"))
 }
 
 /// Returns the folder where executables are unpacked.
 pub fn cache() -> Result<PathBuf> {
-    Ok(strategy()?.cache_dir().join("repro"))
+    Ok(folder("XDG_CACHE_HOME", ".cache")?.join("repro"))
 }
 
 /// Returns the folder for databases: the given one, or the one where SQLite puts temporary files.

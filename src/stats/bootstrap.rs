@@ -2,8 +2,8 @@
 //! interval.
 
 use super::median;
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// The smallest number of samples that gives an interval. With five, the 95 % interval is the whole range.
 pub const FEWEST_SAMPLES: usize = 5;

@@ -2,8 +2,8 @@
 
 use super::{Kind, Mix};
 use crate::instrument::sql::{Statement, Value};
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// The table and its indexes. `writer` is the number of the write that left the row in its present state; 0
 /// is the seeding.

@@ -1,11 +1,11 @@
 //! The rows and the streams of keys, which depend on the seed alone and so are the same for each leg and
 //! engine.
 
+use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// The name of the generator, as the record gives it.
-pub const GENERATOR: &str = "ChaCha8 (rand_chacha 0.10), one stream for each purpose and thread";
+pub const GENERATOR: &str = "ChaCha8 (rand 0.10), one stream for each purpose and thread";
 
 /// The number of users for each thousand rows.
 const USERS_PER_THOUSAND: u64 = 100;

@@ -8,7 +8,7 @@ use crate::record::Measure;
 use crate::study::oltp::data::{self, Data, Purpose, Row};
 use crate::study::oltp::{Detail, Phase, work};
 use rand::RngExt;
-use rand_chacha::ChaCha8Rng;
+use rand::rngs::ChaCha8Rng;
 use std::sync::Barrier;
 use std::time::Duration;
 

@@ -5,9 +5,9 @@ mod model;
 use super::{Parameters, STEPS};
 use crate::instrument::sql::{Answer, Statement, Value};
 use model::Model;
+use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// A step. It is timed as a whole; its statements run one after the other, each in a transaction of its own.
 #[derive(Clone, Debug)]
