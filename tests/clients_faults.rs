@@ -172,7 +172,7 @@ fn folders(place: &Place) -> Vec<PathBuf> {
 /// were examined.
 #[track_caller]
 fn assert_ended_early(record: &Value) {
-    assert_eq!(why(&record, "partial"), "interrupted");
+    assert_eq!(why(record, "partial"), "interrupted");
     assert!(record["finished"].is_string());
     let leg = &record["legs"][0];
     let mut whole = 0;

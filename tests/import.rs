@@ -258,7 +258,7 @@ fn unpadded_milliseconds_are_read_like_padded_ones() {
     let samples = |name| {
         let record = record(name);
         let steps = common::steps(&record).iter();
-        steps.map(|step| common::first_ms(step)).collect::<Vec<_>>()
+        steps.map(common::first_ms).collect::<Vec<_>>()
     };
     assert_eq!(samples("unpadded.txt"), samples("no-banner.txt"));
 }

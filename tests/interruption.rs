@@ -64,7 +64,7 @@ fn assert_cut_in_a_step(record: &Value, run: u64, reason: &str) {
     let rejected = why(last, "rejected");
     // On a busy machine the tool often waits for a CPU between two steps, when it has just written a line.
     assert!(rejected == reason || rejected.starts_with(&format!("{reason} in row main/")), "{rejected}");
-    assert_eq!(why(&record, "partial"), rejected);
+    assert_eq!(why(record, "partial"), rejected);
     assert_eq!(last.get("total_ms"), None);
     let (kept, _) = common::sums(record)[&run];
     assert!((1..ROWS).contains(&kept), "{kept} samples");

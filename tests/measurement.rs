@@ -121,7 +121,7 @@ fn the_two_spellings_do_the_same() {
             &[
                 "speedtest1 · SQLite 3.53.4",
                 "database temporary · size 1 · testset mix1",
-                "1 counted runs after 1 warm-up",
+                "1 counted run after 1 warm-up",
                 HASH_OF_SIZE_1,
                 "main/",
             ]
@@ -267,7 +267,7 @@ fn one_run_is_not_citable() {
     for line in [
         "  met      measured, and whole: the plan was carried out",
         "  met      TOTAL adds up: in every run, to the millisecond",
-        "  open     at least 5 runs: 1 counted runs",
+        "  open     at least 5 runs: 1 counted run",
         "  open     interval within ±1 %: TOTAL: too few runs for an interval",
         "speedtest1 --size 1, SQLite 3.53.4: TOTAL ",
         "@misc{once,",

@@ -299,7 +299,7 @@ fn a_server_that_is_killed() {
 /// Asserts that the record holds the steps so far and, in the last of them, one failure.
 #[track_caller]
 fn assert_broken(record: &Value, class: &str) {
-    let partial = why(&record, "partial");
+    let partial = why(record, "partial");
     let leg = &record["legs"][0];
     let steps = steps(leg);
     let ((last, failed), whole) = steps.split_last().unwrap();

@@ -12,6 +12,7 @@ use crate::study::{Study, Task, registry};
 use crate::verify::verdict::Report;
 use crate::verify::{Reference, comparison};
 use anyhow::{Result, anyhow, bail};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -27,7 +28,7 @@ pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     output::check(&[args.json.as_deref(), args.markdown.as_deref()], args.force)?;
     let given = args.judged.as_deref().map(record::load).transpose()?.map(|(_, record)| record);
     let setting = Setting { quiet: args.watch.quiet, host_name: args.watch.host_name, interrupted };
-    let subject = |named| subject(args, named, given.is_none(), &setting);
+    let subject = |named: &PathBuf| subject(args, named, given.is_none(), &setting);
     let subjects = args.references.iter().map(subject).collect::<Result<Vec<Subject>>>()?;
     let mut measured: Vec<Record> = Vec::new();
     let (mut reports, mut tables) = (Vec::new(), Vec::new());
@@ -55,12 +56,7 @@ pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
 }
 
 /// Reads a reference and checks, before anything is measured, that its study can do what is asked for.
-fn subject(
-    args: &VerifyArgs,
-    named: &std::path::PathBuf,
-    measures: bool,
-    setting: &Setting,
-) -> Result<Subject> {
+fn subject(args: &VerifyArgs, named: &Path, measures: bool, setting: &Setting) -> Result<Subject> {
     let reference = references::load(named, args.folder.as_deref())?;
     let study = registry::named(&reference.about.study).ok_or_else(|| {
         anyhow!("{}: no study is called `{}`; see `repro list`", reference.name, reference.about.study)

@@ -285,7 +285,10 @@ mod tests {
         let mut meter = Meter::counted(20);
         for _ in 0..20 {
             std::thread::sleep(Duration::from_millis(2));
-            meter.time(|| Ok::<(), SqlError>(std::thread::sleep(Duration::from_micros(200))));
+            meter.time(|| {
+                std::thread::sleep(Duration::from_micros(200));
+                Ok::<(), SqlError>(())
+            });
         }
         let (measure, loop_ns) = Meter::merge_operations(vec![meter]);
         let (own, slices) = (measure.elapsed_ns.unwrap(), measure.slices.iter().map(|s| s.1).sum::<u64>());

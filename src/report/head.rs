@@ -2,6 +2,7 @@
 
 use super::table::{Text, Tone};
 use crate::record::{Answer, Engine, Leg, Record};
+use crate::stats;
 
 /// Returns all lines above the table.
 pub fn head(record: &Record) -> Vec<Text> {
@@ -91,7 +92,8 @@ fn build(engine: &Engine) -> String {
 
 fn runs(leg: &Leg) -> String {
     let warmups = leg.runs.iter().filter(|run| run.warmup).count();
-    format!("{} counted runs after {warmups} warm-up · {}", leg.counted().len(), answer(&leg.answer))
+    let runs = stats::counted(leg.counted().len() as u64, "counted run");
+    format!("{runs} after {warmups} warm-up · {}", answer(&leg.answer))
 }
 
 fn plain(value: &serde_json::Value) -> String {

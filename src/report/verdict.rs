@@ -1,7 +1,7 @@
 //! The table of the verdicts of a reference.
 
 use super::table::{Table, Text, Tone, cells, left, ms, right};
-use crate::stats::ratio::shown;
+use crate::stats::{self, ratio::shown};
 use crate::verify::verdict::{FigureJudgement, Report, Verdict};
 
 /// Returns the table of figures with their verdicts, with the work, the claims and a summary around it.
@@ -53,9 +53,10 @@ fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-/// Formats a value with as many digits as are meaningful in its unit.
+/// Formats a value with as many digits as are meaningful in its unit; only zero is shown as zero.
 fn number(value: f64, unit: &str) -> String {
     match unit {
+        "x" | "MB" | "/s" if value != 0.0 && value.abs() < 1.0 => shown(value),
         "ms" if value < 10.0 && value.fract() != 0.0 => format!("{value:.3}"),
         "ms" => ms(value),
         "x" | "MB" => format!("{value:.1}"),
@@ -98,10 +99,10 @@ fn head(report: &Report) -> Vec<Text> {
             factor.rank_correlation.map_or(String::new(), |rank| format!(", rank correlation {rank:.2}"));
         let strict = if report.strict { ", strict" } else { "" };
         head.push(Text::from(format!(
-            "machine factor of {}: {} over {} runs, tolerance {}×{rank}{strict}",
+            "machine factor of {}: {} over {}, tolerance {}×{rank}{strict}",
             factor.group,
             shown(factor.value),
-            report.runs,
+            stats::counted(report.runs as u64, "run"),
             report.tolerance
         )));
     }

@@ -2,6 +2,7 @@
 
 use crate::figure::{FigureKey, Figures, Metric};
 use crate::record::{Answer, Cause, Flag, Leg, Record, Run};
+use crate::stats;
 use std::collections::BTreeSet;
 
 /// A condition of citation grade.
@@ -224,7 +225,11 @@ impl<'a> Judged<'a> {
     fn runs(&self) -> Condition {
         let n = self.record.legs.iter().map(|leg| leg.counted().len()).min().unwrap_or(0);
         let of = if self.record.legs.len() > 1 { " of each leg" } else { "" };
-        condition(Requirement::EnoughRuns, Some(n >= FEWEST_RUNS), format!("{n} counted runs{of}"))
+        condition(
+            Requirement::EnoughRuns,
+            Some(n >= FEWEST_RUNS),
+            stats::counted(n as u64, "counted run") + of,
+        )
     }
 
     fn interval(&self) -> Condition {
@@ -282,7 +287,7 @@ impl<'a> Judged<'a> {
             (false, 0) => {
                 format!("the clocks disagree by more than 5 ms on a row of run {}", numbers.join(", "))
             }
-            (false, n) => format!("the wall clock was stepped in {n} runs"),
+            (false, n) => format!("the wall clock was stepped in {}", stats::counted(n as u64, "run")),
         };
         Some(condition(Requirement::SaneClock, Some(met), detail))
     }
@@ -324,11 +329,12 @@ fn quiet_of(legs: &[&Leg], alone: &[&Leg]) -> Condition {
     let known =
         runs.iter().all(|run| steal_ms(run).is_some()) && waits.iter().all(|run| waited_us(run).is_some());
     let detail = format!(
-        "steal {:.2} % (at most {:.1} %), waiting for a CPU {:.1} % (at most {:.0} %), throttled {throttled} times",
+        "steal {:.2} % (at most {:.1} %), waiting for a CPU {:.1} % (at most {:.0} %), throttled {}",
         steal * 100.0,
         MOST_STEAL * 100.0,
         pressure * 100.0,
-        MOST_PRESSURE * 100.0
+        MOST_PRESSURE * 100.0,
+        stats::counted(throttled, "time")
     );
     condition(Requirement::QuietMachine, if met && !known { None } else { Some(met) }, detail)
 }

@@ -4,7 +4,7 @@ use super::head;
 use super::table::{Column, Table, Text, Tone, cells, left, right, three_digits};
 use crate::figure::{self, Effect, FigureKey, Figures, Metric, Shape, Values, spelt};
 use crate::record::{Leg, Record};
-use crate::stats::{Interval, Ratio};
+use crate::stats::{self, Interval, Ratio};
 use std::collections::BTreeSet;
 
 /// The comparison of two records.
@@ -172,7 +172,8 @@ fn word(low: f64, high: f64) -> Text {
 
 fn side(name: &str, record: &Record) -> Vec<Text> {
     let runs = record.legs.iter().map(|leg| leg.counted().len()).max().unwrap_or(0);
-    let mut lines = vec![format!("{name}: {runs} runs · {} · {}", record.started, head::parameters(record))];
+    let runs = stats::counted(runs as u64, "run");
+    let mut lines = vec![format!("{name}: {runs} · {} · {}", record.started, head::parameters(record))];
     lines.extend(head::engines(record).into_iter().map(|line| format!("{name}: {line}")));
     cells(lines)
 }

@@ -203,7 +203,7 @@ fn headline(figures: Figures) -> Option<Headline> {
     let record = figures.record;
     let sql = |name: &&str| record.leg(name).is_some_and(|leg| leg.engine.sqlite_version.is_some());
     let server =
-        figures.shape.legs.iter().filter(|name| **name != BASELINE.name()).copied().find(|n| sql(&n))?;
+        figures.shape.legs.iter().filter(|name| **name != BASELINE.name()).copied().find(|n| sql(n))?;
     let key = FigureKey::new(server, WHOLE, Metric::Ratio);
     let ratios = figures.cited(&key)?;
     let (ratio, interval) = ratios.estimate()?;
