@@ -3,9 +3,11 @@
 
 use crate::exit::Exit;
 use crate::study::registry::{DEFAULT, STUDIES};
-use crate::study::{Study, Wishes, parse};
+use crate::study::{Setting, Study, Wishes, parse};
 use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Measures SQLite with its own speedtest1, and checks published SQLite figures.
 ///
@@ -217,6 +219,13 @@ pub struct WatchArgs {
     /// Show no progress
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+impl WatchArgs {
+    /// Returns the surroundings of a measurement that ends when `interrupted` is raised.
+    pub fn setting(&self, interrupted: Arc<AtomicBool>) -> Setting {
+        Setting { quiet: self.quiet, host_name: self.host_name, interrupted }
+    }
 }
 
 /// Files that exist.

@@ -7,9 +7,9 @@ use crate::export;
 use crate::figure::Figures;
 use crate::instrument::process;
 use crate::record::store::Destination;
+use crate::study::Wishes;
 use crate::study::options::PlanArgs;
-use crate::study::session::{self, Setting};
-use crate::study::{Study, Wishes};
+use crate::study::session;
 use crate::verify::grade;
 use anyhow::{Result, bail};
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub fn run(args: &CaptureArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     let file = |ending: &str| -> PathBuf { args.dir.join(format!("{}.{ending}", args.name)) };
     let (json, csv, toml) = (file("json"), file("csv"), file("toml"));
     output::check(&[Some(&json), Some(&csv), Some(&toml)], args.force)?;
-    let setting = Setting { quiet: args.watch.quiet, host_name: args.watch.host_name, interrupted };
+    let setting = args.watch.setting(interrupted);
     let plan = PlanArgs {
         runs: Some(RUNS),
         until_ci: Some(grade::WIDEST_INTERVAL),
@@ -40,7 +40,7 @@ pub fn run(args: &CaptureArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
         ..PlanArgs::default()
     };
     let options = &args.options.0;
-    let study: &dyn Study = options.study;
+    let study = options.study;
     let task = study.asked(&options.matches, &Wishes { plan, ..Wishes::default() }, &setting)?;
     let destination = Destination::File { path: json.clone(), force: args.force.force };
     let measured = session::measure(&*task, &setting, &destination)?;

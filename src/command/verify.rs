@@ -27,7 +27,7 @@ struct Subject {
 pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     output::check(&[args.json.as_deref(), args.markdown.as_deref()], args.force)?;
     let given = args.judged.as_deref().map(record::load).transpose()?.map(|(_, record)| record);
-    let setting = Setting { quiet: args.watch.quiet, host_name: args.watch.host_name, interrupted };
+    let setting = args.watch.setting(interrupted);
     let subject = |named: &PathBuf| subject(args, named, given.is_none(), &setting);
     let subjects = args.references.iter().map(subject).collect::<Result<Vec<Subject>>>()?;
     let mut measured: Vec<Record> = Vec::new();

@@ -3,6 +3,7 @@
 
 use super::cgroup;
 use crate::record::{Cause, Failure, Resources};
+use anyhow::Context;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -367,6 +368,6 @@ pub fn allowed_cpus() -> Vec<usize> {
 ///
 /// # Errors
 /// Fails when /proc is not mounted.
-pub fn own_path() -> io::Result<PathBuf> {
-    std::env::current_exe()
+pub fn own_path() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("/proc/self/exe can't be read; is /proc mounted?")
 }

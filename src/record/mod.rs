@@ -186,6 +186,15 @@ impl Record {
         self.legs.iter().find(|leg| leg.name == name)
     }
 
+    /// Returns the leg of this name, which `new` makes when there is none yet.
+    pub fn leg_or(&mut self, name: &str, new: impl FnOnce() -> Leg) -> &mut Leg {
+        let index = self.legs.iter().position(|leg| leg.name == name).unwrap_or_else(|| {
+            self.legs.push(new());
+            self.legs.len() - 1
+        });
+        &mut self.legs[index]
+    }
+
     /// Returns whether every engine is the pinned one: `false` when one is known not to be, `None` when none
     /// is known not to be but one is unknown.
     pub fn pinned(&self) -> Option<bool> {

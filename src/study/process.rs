@@ -3,7 +3,7 @@
 
 use crate::instrument::cgroup::MemoryGroup;
 use crate::instrument::process::{self, Outcome};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::Write;
@@ -29,7 +29,7 @@ pub fn start(
     interrupted: &AtomicBool,
     on_bytes: &mut dyn FnMut(&[u8]),
 ) -> Result<Outcome> {
-    let own = process::own_path().context("/proc/self/exe can't be read; is /proc mounted?")?;
+    let own = process::own_path()?;
     let leg = [own.clone().into_os_string(), "leg".into(), study.into(), serde_json::to_string(job)?.into()];
     let mut words = group.and_then(MemoryGroup::wrapper_command).unwrap_or_default();
     words.extend(leg);

@@ -14,6 +14,7 @@ mod usage;
 
 pub use usage::Usage;
 
+use crate::record::Memory;
 use hierarchy::{Directory, Host, Parent, Version};
 use std::ffi::OsString;
 use std::fmt;
@@ -132,6 +133,16 @@ impl MemoryGroup {
     /// Returns what enforces the limits of the group.
     pub fn mechanism(&self) -> Mechanism {
         self.mechanism
+    }
+
+    /// Returns what a record says of a group with this limit in bytes, and of its usage.
+    pub fn facts(&self, limit_bytes: u64, usage: Option<&Usage>) -> Memory {
+        Memory {
+            limit_bytes,
+            mechanism: self.mechanism.to_string(),
+            peak_bytes: usage.and_then(|usage| usage.peak_bytes),
+            limit_hits: usage.and_then(|usage| usage.limit_hits),
+        }
     }
 
     /// Makes a group below this process's own.

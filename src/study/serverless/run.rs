@@ -101,12 +101,8 @@ impl Measurement {
             work: run.work.clone(),
             ..Run::default()
         };
-        let legs = &mut session.record.legs;
-        let index = legs.iter().position(|leg| leg.name == name.name()).unwrap_or_else(|| {
-            legs.push(self.new_leg(name));
-            legs.len() - 1
-        });
-        add(&mut legs[index], name, run, kept);
+        let leg = session.record.leg_or(name.name(), || self.new_leg(name));
+        add(leg, name, run, kept);
         session.save()?;
         let Some(failure) = failure else { return Ok(()) };
         let kept = log.map_or(String::new(), |log| keep_log(session, &log));

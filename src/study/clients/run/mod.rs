@@ -11,9 +11,7 @@ use crate::instrument::cgroup::MemoryGroup;
 use crate::instrument::process::{Ending, Outcome};
 use crate::instrument::{scratch, sqld};
 use crate::machine::noise;
-use crate::record::{
-    self, Cause, Engine, Failure, Flag, Health, Leg, Measure, Memory, Record, Resources, Run,
-};
+use crate::record::{self, Cause, Engine, Failure, Flag, Health, Leg, Measure, Record, Resources, Run};
 use crate::study::process::{self, Lines};
 use crate::study::{Session, Task, server};
 use anyhow::Result;
@@ -112,13 +110,7 @@ impl Measurement {
             .map(|(phase, cores)| Flag::BusyClients { phase: phase.to_string(), cores });
         run.flags.extend(flags);
         if let Some((group, limit_bytes)) = group.zip(self.limits.memory_limit) {
-            let usage = group.usage();
-            leg.memory = Some(Memory {
-                limit_bytes,
-                mechanism: group.mechanism().to_string(),
-                peak_bytes: usage.as_ref().and_then(|usage| usage.peak_bytes),
-                limit_hits: usage.as_ref().and_then(|usage| usage.limit_hits),
-            });
+            leg.memory = Some(group.facts(limit_bytes, group.usage().as_ref()));
         }
         leg.runs.push(run);
     }

@@ -9,7 +9,7 @@ use super::{Leg as LegName, NAME, Phase, data};
 use crate::instrument::cgroup::{Limits, MemoryGroup};
 use crate::instrument::{engine, folders, scratch};
 use crate::machine::{Host, disk, noise};
-use crate::record::{Cause, Engine, Failure, Leg, Memory, Plan, Record, Run};
+use crate::record::{Cause, Engine, Failure, Leg, Plan, Record, Run};
 use crate::study::progress::human;
 use crate::study::{Session, Setting, Task, process};
 use anyhow::{Result, bail};
@@ -140,12 +140,7 @@ impl Measurement {
     fn leg<'r>(&self, record: &'r mut Record, name: LegName, engine: Option<&Path>) -> &'r mut Leg {
         let name = self.leg_name(name, engine);
         let engine = engine.map_or_else(Engine::bundled, |path| Engine::named(path.display().to_string()));
-        let known = |leg: &Leg| leg.name == name && leg.engine.name == engine.name;
-        let index = record.legs.iter().position(known).unwrap_or_else(|| {
-            record.legs.push(Leg::new(name, engine));
-            record.legs.len() - 1
-        });
-        &mut record.legs[index]
+        record.leg_or(&name, || Leg::new(&name, engine))
     }
 
     /// Returns the name of the leg, with the file of an engine other than the bundled one. Where two files
@@ -167,12 +162,7 @@ fn keep(leg: &mut Leg, told: Told, confined: Confined, run: Run) {
         leg.engine.compile_options = compile_options;
         leg.settings = pragmas;
     }
-    leg.memory = confined.map(|(group, limit_bytes)| Memory {
-        limit_bytes,
-        mechanism: group.mechanism().to_string(),
-        peak_bytes: told.memory.as_ref().and_then(|usage| usage.peak_bytes),
-        limit_hits: told.memory.as_ref().and_then(|usage| usage.limit_hits),
-    });
+    leg.memory = confined.map(|(group, limit_bytes)| group.facts(limit_bytes, told.memory.as_ref()));
     for (phase, measure) in told.measures {
         leg.add(run.number, phase.name(), None, measure);
     }

@@ -16,7 +16,7 @@ use crate::machine::noise;
 use crate::record::{Answer, Cause, Failure, Leg, Record};
 use crate::study::plan::{Next, Plan};
 use crate::study::{Session, Setting, Task, Wishes};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ impl Measurement {
     }
 
     fn unpacked(&self) -> Result<(PathBuf, PathBuf)> {
-        let launcher = process::own_path().context("/proc/self/exe can't be read; is /proc mounted?")?;
+        let launcher = process::own_path()?;
         Ok((tool::unpack(&self.cache)?, launcher))
     }
 
