@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::machine::advice::{self, Severity};
 use crate::machine::{Host, disk, noise::Snapshot};
 use crate::report::table::{Text, Tone};
+use crate::stats::counted;
 use anyhow::Result;
 
 /// Prints what would spoil a measurement on this machine, the worst first.
@@ -26,8 +27,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit> {
     let warnings = findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
     lines.push(match warnings {
         0 => "nothing here would spoil a measurement".into(),
-        1 => "1 warning: figures measured now may not be fit to cite".into(),
-        n => format!("{n} warnings: figures measured now may not be fit to cite").into(),
+        n => format!("{}: figures measured now may not be fit to cite", counted(n as u64, "warning")).into(),
     });
     output::print_lines(&lines)?;
     Ok(Exit::Fine)
