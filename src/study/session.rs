@@ -29,14 +29,6 @@ pub trait Task {
     /// Returns the folder where data is written, or `None` when none is.
     fn folder(&self) -> Option<PathBuf>;
 
-    /// Prepares what takes disk space, before the record begins.
-    ///
-    /// # Errors
-    /// Says what keeps the measurement from beginning.
-    fn prepare(&self) -> Result<()> {
-        Ok(())
-    }
-
     /// Measures run by run, and saves the record after each.
     ///
     /// # Errors
@@ -70,7 +62,6 @@ pub struct Measured {
 /// # Errors
 /// Says what kept the measurement from beginning; then nothing is left behind.
 pub fn measure(task: &dyn Task, setting: &Setting, destination: &Destination) -> Result<Measured> {
-    task.prepare()?;
     let storage = |folder: PathBuf| Storage {
         directory: folder.display().to_string(),
         filesystem: disk::filesystem_of(&folder),

@@ -11,14 +11,12 @@ pub use samples::{Detail, detail};
 use super::args::Options;
 use super::{BUILD, Database, Workload, answers};
 use crate::instrument::folders;
-use crate::instrument::process;
 use crate::machine::noise;
 use crate::record::{Answer, Cause, Failure, Leg, Record};
 use crate::study::plan::{Next, Plan};
 use crate::study::{Session, Setting, Task, Wishes};
 use anyhow::Result;
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tool::{Place, ToolRun};
 
@@ -44,12 +42,14 @@ pub struct Measurement {
     /// Whether other builds are probed, too.
     variants: bool,
     cache: PathBuf,
-    /// The paths of the unpacked executable and of this program, which launches it.
-    tool: OnceLock<(PathBuf, PathBuf)>,
+    /// The path of the unpacked executable.
+    tool: PathBuf,
+    /// The path of this program, which launches the executable.
+    launcher: PathBuf,
 }
 
 impl Measurement {
-    /// Checks the options against each other and against the machine.
+    /// Checks the options against each other and against the machine, and unpacks the executable.
     ///
     /// # Errors
     /// Names the option that can't be satisfied, and says what to do.
@@ -57,16 +57,10 @@ impl Measurement {
         request::checked(options, wishes, folders::cache()?)
     }
 
-    fn unpacked(&self) -> Result<(PathBuf, PathBuf)> {
-        let launcher = process::own_path()?;
-        Ok((tool::unpack(&self.cache)?, launcher))
-    }
-
     fn place(&self) -> Place<'_> {
-        let (tool, launcher) = self.tool.get().map_or((Path::new(""), Path::new("")), |(a, b)| (a, b));
         Place {
-            tool,
-            launcher,
+            tool: &self.tool,
+            launcher: &self.launcher,
             database: self.place.database.as_deref(),
             temporary: self.place.temp_dir.as_deref(),
             cpu: self.cpu,
@@ -199,12 +193,6 @@ impl Task for Measurement {
 
     fn folder(&self) -> Option<PathBuf> {
         (self.workload.database != Database::Memory).then(|| request::directory(&self.place))
-    }
-
-    fn prepare(&self) -> Result<()> {
-        let unpacked = self.unpacked()?;
-        self.tool.get_or_init(|| unpacked);
-        Ok(())
     }
 
     fn measure(&self, session: &mut Session) -> Result<()> {

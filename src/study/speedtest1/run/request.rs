@@ -2,7 +2,7 @@
 
 use super::super::args::{Options, PlaceArgs};
 use super::super::{Database, Workload};
-use super::Measurement;
+use super::{Measurement, tool};
 use crate::instrument::process;
 use crate::machine::disk;
 use crate::study::Wishes;
@@ -17,8 +17,8 @@ pub const RUNS: u32 = 5;
 const WARMUP: u32 = 1;
 const MOST_RUNS: u32 = 30;
 
-/// Checks the options against each other and against the machine. `wishes` supply what the options leave
-/// open.
+/// Checks the options against each other and against the machine, and unpacks the executable below `cache`.
+/// `wishes` supply what the options leave open.
 ///
 /// # Errors
 /// Names the option that can't be satisfied, and says what to do.
@@ -54,8 +54,9 @@ pub fn checked(options: Options, wishes: &Wishes, cache: PathBuf) -> Result<Meas
         check_answer: !plan.no_answer_check,
         place,
         variants: wishes.build_variants,
+        tool: tool::unpack(&cache)?,
+        launcher: process::own_path()?,
         cache,
-        tool: Default::default(),
     })
 }
 
