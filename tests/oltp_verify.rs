@@ -41,12 +41,12 @@ fn the_study_is_measured_and_judged() {
             fs::remove_file(record).unwrap();
         }
         let done = home.repro(&arguments);
-        assert!(matches!(done.code, Some(0 | 1)), "{done:?}");
+        assert!(matches!(done.code, Some(0 | 1 | 4)), "{done:?}");
         let report = done.json();
         let verdicts = claims(&report);
         attempts += 1;
         let (verdict, reason) = &verdicts["reads-collapse"];
-        if verdict != "not-comparable" || attempts == 3 {
+        if verdict != "undecided" || attempts == 3 {
             break (done, report, verdicts);
         }
         eprintln!("undecided, measured again: {reason}");
@@ -56,7 +56,7 @@ fn the_study_is_measured_and_judged() {
     assert_eq!(verdicts.len(), written.matches("[[claim]]").count() - strict);
     for (id, (verdict, reason)) in &verdicts {
         eprintln!("{id}: {verdict}: {reason}");
-        assert!(["reproduced", "differs", "not-comparable"].contains(&verdict.as_str()), "{id}: {verdict}");
+        assert!(["reproduced", "differs", "undecided", "not-comparable"].contains(&verdict.as_str()), "{id}: {verdict}");
     }
     for id in ["reads-collapse", "mix-reads", "mix-updates", "mix-inserts", "answers-right"] {
         assert_eq!(verdicts[id].0, "reproduced", "{id}: {}", verdicts[id].1);
@@ -79,7 +79,7 @@ fn the_study_is_measured_and_judged() {
     assert_eq!(again.code, done.code);
     assert_eq!(again.json(), report);
     let strict = claims(&judge(&saved[0], &["--strict"]).json());
-    assert!(["reproduced", "differs", "not-comparable"].contains(&strict["mixed-tail"].0.as_str()));
+    assert!(["reproduced", "differs", "undecided", "not-comparable"].contains(&strict["mixed-tail"].0.as_str()));
 
     // Other work is not compared.
     let record = load(&saved[0]);

@@ -53,7 +53,7 @@ pub fn run(args: &CaptureArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     output::write(&toml, &export::reference::about(figures, headline, &args.name)?)?;
     // What was written must be a reference that others can read.
     references::load(&csv, None)?;
-    cite::run(&CiteArgs { record: json.clone(), author: None, url: None })?;
+    let citable = cite::run(&CiteArgs { record: json.clone(), author: None, url: None })?;
     output::print(&format!("\nwritten: {}, {}, {}\n", json.display(), csv.display(), toml.display()))?;
-    Ok(Exit::Fine)
+    Ok(citable)
 }

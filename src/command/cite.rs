@@ -5,10 +5,11 @@ use crate::cli::CiteArgs;
 use crate::exit::Exit;
 use crate::figure::Figures;
 use crate::report::citation::{self, Source};
+use crate::verify::grade;
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-/// Prints the citation with its grade.
+/// Prints the citation with its grade; the status says whether the record is citable.
 pub fn run(args: &CiteArgs) -> Result<Exit> {
     let (study, record) = record::load(&args.record)?;
     let bytes = std::fs::read(&args.record).with_context(|| args.record.display().to_string())?;
@@ -21,6 +22,9 @@ pub fn run(args: &CiteArgs) -> Result<Exit> {
         url: args.url.as_deref(),
     };
     let figures = Figures::new(study.shape(), &record);
-    output::print_lines(&citation::text(figures, study.headline(figures), &source))?;
-    Ok(Exit::Fine)
+    let headline = study.headline(figures);
+    let key = headline.as_ref().ok().map(|headline| headline.key.clone());
+    let citable = grade::citable(&grade::conditions(figures, key));
+    output::print_lines(&citation::text(figures, headline, &source))?;
+    Ok(if citable { Exit::Fine } else { Exit::Differs })
 }

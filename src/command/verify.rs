@@ -10,7 +10,7 @@ use crate::report::{self, Table, table};
 use crate::study::session::{self, Setting};
 use crate::study::{Study, Task, registry};
 use crate::verify::verdict::Report;
-use crate::verify::{Reference, comparison};
+use crate::verify::{Reference, Verdict, comparison};
 use anyhow::{Result, anyhow, bail};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct Subject {
     task: Option<Box<dyn Task>>,
 }
 
-/// Judges each reference; the command succeeds only if all of them hold.
+/// Judges each reference; the command succeeds only if all of them are reproduced.
 pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     output::check(&[args.json.as_deref(), args.markdown.as_deref()], args.force)?;
     let given = args.judged.as_deref().map(record::load).transpose()?.map(|(_, record)| record);
@@ -52,7 +52,17 @@ pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
         reports.push(report);
     }
     publish(args, &reports, &tables)?;
-    Ok(if reports.iter().all(Report::holds) { Exit::Fine } else { Exit::Differs })
+    let statuses = reports.iter().map(|report| status(report.whole().0));
+    // What differs outweighs what is undecided.
+    Ok(statuses.min_by_key(|status| [Exit::Differs, Exit::Undecided].iter().position(|worse| worse == status).unwrap_or(2)).unwrap_or(Exit::Fine))
+}
+
+fn status(whole: Verdict) -> Exit {
+    match whole {
+        Verdict::Reproduced => Exit::Fine,
+        Verdict::Undecided => Exit::Undecided,
+        Verdict::Differs | Verdict::Missing | Verdict::NotComparable => Exit::Differs,
+    }
 }
 
 /// Reads a reference and checks, before anything is measured, that its study can do what is asked for.

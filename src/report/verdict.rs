@@ -48,7 +48,7 @@ fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Reproduced => Tone::Good,
         Verdict::Differs => Tone::Bad,
-        Verdict::Missing => Tone::Warning,
+        Verdict::Missing | Verdict::Undecided => Tone::Warning,
         Verdict::NotComparable => Tone::Faint,
     }
 }
@@ -124,11 +124,14 @@ fn notes(report: &Report) -> Vec<Text> {
         let line = format!("{:14}  {} ({})", claim.verdict, claim.subject, claim.reason);
         notes.push(Text::new(line, tone(claim.verdict)));
     }
-    let [reproduced, differs, missing, not_comparable] = report.counts();
+    let [reproduced, differs, missing, undecided, not_comparable] = report.counts();
     let differ = if differs == 1 { "differs" } else { "differ" };
     notes.push(Text::from(format!(
-        "{reproduced} reproduced, {differs} {differ}, {missing} missing, {not_comparable} not comparable"
+        "{reproduced} reproduced, {differs} {differ}, {missing} missing, {undecided} undecided, {not_comparable} not \
+         comparable"
     )));
+    let (verdict, reason) = report.whole();
+    notes.push(Text::new(format!("{}: {verdict}: {reason}", report.reference), tone(verdict)));
     notes
 }
 

@@ -171,6 +171,10 @@ impl Context<'_> {
                 "alone in its group, so it is the machine factor itself; only --strict judges it",
             ),
             (_, Some(ratio)) if self.is_alone(measured) => self.absolute(&ratio),
+            // Nothing to divide by: every other figure of the group is below the clock's resolution.
+            (_, Some(_)) if relative.is_none() && !self.strict => not_comparable(
+                "no figure of its group gives a machine factor; only --strict judges it",
+            ),
             (_, Some(ratio)) => match relative.map(|relative| self.shape(&relative, "the machine factor")) {
                 Some(shape) if !self.strict || shape.0 != Verdict::Reproduced => shape,
                 _ => self.absolute(&ratio),
@@ -191,8 +195,8 @@ impl Context<'_> {
         let factor = self.reference.about.tolerance.factor;
         let verdict = Verdict::within(found, 1.0 / factor, factor);
         let reason = match verdict {
-            Verdict::NotComparable => {
-                format!("undecided: {} crosses the tolerance of {factor}×", found)
+            Verdict::Undecided => {
+                format!("{} crosses the tolerance of {factor}×", found)
             }
             _ => format!("{} times {of}; tolerance {factor}×", found),
         };

@@ -81,8 +81,14 @@ fn source_id(published: &str, found: Option<&str>) -> WorkCheck {
 /// Returns the flags of a compile command that change the code it produces, in alphabetical order.
 fn compile_flags(command: &str) -> Vec<String> {
     let matters = |word: &&str| ["-O", "-D", "-m", "-f"].iter().any(|kind| word.starts_with(kind));
-    let mut flags: Vec<String> = command.split_whitespace().filter(matters).map(str::to_string).collect();
+    // `-DX=1` is what the compiler makes of `-DX`.
+    let spelt = |word: &str| match word.strip_suffix("=1").filter(|_| word.starts_with("-D")) {
+        Some(plain) => plain.to_string(),
+        None => word.to_string(),
+    };
+    let mut flags: Vec<String> = command.split_whitespace().filter(matters).map(spelt).collect();
     flags.sort();
+    flags.dedup();
     flags
 }
 

@@ -127,7 +127,7 @@ fn judge_each(figures: Figures, keys: &[Key], bounds: Bounds) -> Result<Judged, 
 fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     let weight = |verdict: &Verdict| match verdict {
         Verdict::Reproduced => 0,
-        Verdict::NotComparable => 1,
+        Verdict::Undecided | Verdict::NotComparable => 1,
         Verdict::Missing => 2,
         Verdict::Differs => 3,
     };
@@ -151,7 +151,7 @@ fn judge_least(
     let verdict = match () {
         () if others.iter().all(|(_, other)| high < ends(other).0) => Verdict::Reproduced,
         () if others.iter().any(|(_, other)| low > ends(other).1) => Verdict::Differs,
-        () => Verdict::NotComparable,
+        () => Verdict::Undecided,
     };
     Ok((verdict, format!("the rates fall by {}", reasons.join(", "))))
 }
@@ -225,7 +225,7 @@ fn judge_rank(
         _ if runs == 0 => Verdict::Missing,
         0 => Verdict::Differs,
         _ if hits == runs => Verdict::Reproduced,
-        _ => Verdict::NotComparable,
+        _ => Verdict::Undecided,
     };
     let word = match (step.0.kind(), fastest) {
         (Kind::Time | Kind::Latency | Kind::Rate, true) => "fastest",
@@ -256,7 +256,7 @@ fn judge_build(figures: Figures, build: &str, testset: &str) -> Judged {
         _ if runs == 0 => Verdict::Missing,
         _ if hits == runs => Verdict::Reproduced,
         0 => Verdict::Differs,
-        _ => Verdict::NotComparable,
+        _ => Verdict::Undecided,
     };
     (
         verdict,

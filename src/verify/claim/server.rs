@@ -27,7 +27,7 @@ pub(super) fn judge_health(
     let verdict = match hits {
         _ if hits == all.len() => Verdict::Reproduced,
         0 if unknown == 0 => Verdict::Differs,
-        _ => Verdict::NotComparable,
+        _ => Verdict::Undecided,
     };
     let seen: Vec<String> = seen.iter().filter(|(_, states)| !states.is_empty()).map(words).collect();
     let among: Vec<&str> = among.iter().map(|state| state.name()).collect();
