@@ -26,6 +26,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "--record",
         "2 usage or bad input",
         "3 could not measure",
+        "4 undecided",
     ]);
     home.repro(&["run", "oltp", "--help"]).exits(0).prints(&[
         "a real workload through SQLite",

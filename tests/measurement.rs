@@ -341,9 +341,11 @@ fn a_captured_baseline_is_a_reference() {
     let home = Home::new();
     fs::create_dir(home.file("out")).unwrap();
     let options = ["capture", "base", "--dir", "out", "--size", "1", "--runs", "5", "--max-runs", "5", "-q"];
-    home.repro(&options)
-        .exits(1)
-        .prints(&["NOT CITATION GRADE", "@misc{base,", "written: out/base.json, out/base.csv, out/base.toml"]);
+    home.repro(&options).exits(1).prints(&[
+        "NOT CITATION GRADE",
+        "@misc{base,",
+        "written: out/base.json, out/base.csv, out/base.toml",
+    ]);
     let names: Vec<_> =
         list(&home.file("out")).iter().map(|path| path.file_name().unwrap().to_owned()).collect();
     assert_eq!(names, ["base.csv", "base.json", "base.toml"]);

@@ -56,7 +56,10 @@ fn the_study_is_measured_and_judged() {
     assert_eq!(verdicts.len(), written.matches("[[claim]]").count() - strict);
     for (id, (verdict, reason)) in &verdicts {
         eprintln!("{id}: {verdict}: {reason}");
-        assert!(["reproduced", "differs", "undecided", "not-comparable"].contains(&verdict.as_str()), "{id}: {verdict}");
+        assert!(
+            ["reproduced", "differs", "undecided", "not-comparable"].contains(&verdict.as_str()),
+            "{id}: {verdict}"
+        );
     }
     for id in ["reads-collapse", "mix-reads", "mix-updates", "mix-inserts", "answers-right"] {
         assert_eq!(verdicts[id].0, "reproduced", "{id}: {}", verdicts[id].1);
@@ -79,7 +82,9 @@ fn the_study_is_measured_and_judged() {
     assert_eq!(again.code, done.code);
     assert_eq!(again.json(), report);
     let strict = claims(&judge(&saved[0], &["--strict"]).json());
-    assert!(["reproduced", "differs", "undecided", "not-comparable"].contains(&strict["mixed-tail"].0.as_str()));
+    assert!(
+        ["reproduced", "differs", "undecided", "not-comparable"].contains(&strict["mixed-tail"].0.as_str())
+    );
 
     // Other work is not compared.
     let record = load(&saved[0]);

@@ -8,6 +8,7 @@ use crate::record::Record;
 use crate::record::store::{self, Destination};
 use crate::report;
 use crate::report::table::{self, Screen, Table, Text};
+use crate::stats::counted;
 use crate::study::{Study, Task};
 use anyhow::{Context, Result, bail};
 use std::io::Write;
@@ -106,12 +107,15 @@ pub fn record(study: &dyn Study, record: &Record, formats: &FormatArgs) -> Resul
     formats.files.iter().try_for_each(|(format, path)| write(path, &format.write(&export)?))
 }
 
-/// Warns, before anything is measured, if there are too few runs for an interval.
+/// Warns, before anything is measured, if the runs will be too few to decide anything.
 pub fn says_if_few(study: &dyn Study, task: &dyn Task, quiet: bool) {
     let (runs, needed) = (task.record().plan.runs, study.runs_needed());
     if runs < needed && !quiet {
-        let runs = if runs == 1 { "1 run gives".to_string() } else { format!("{runs} runs give") };
-        eprintln!("{runs} no interval over the runs; at least {needed} runs are needed");
+        let verb = if runs == 1 { "decides" } else { "decide" };
+        eprintln!(
+            "{} {verb} nothing; at least {needed} are needed (--runs {needed})",
+            counted(runs.into(), "run")
+        );
     }
 }
 

@@ -54,7 +54,11 @@ pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     publish(args, &reports, &tables)?;
     let statuses = reports.iter().map(|report| status(report.whole().0));
     // What differs outweighs what is undecided.
-    Ok(statuses.min_by_key(|status| [Exit::Differs, Exit::Undecided].iter().position(|worse| worse == status).unwrap_or(2)).unwrap_or(Exit::Fine))
+    Ok(statuses
+        .min_by_key(|status| {
+            [Exit::Differs, Exit::Undecided].iter().position(|worse| worse == status).unwrap_or(2)
+        })
+        .unwrap_or(Exit::Fine))
 }
 
 fn status(whole: Verdict) -> Exit {

@@ -60,7 +60,7 @@ pub trait Study: Sync {
     /// Returns the options of a plan that are meaningful for the study.
     fn takes(&self) -> &'static [PlanOption];
 
-    /// Returns the number of counted runs needed before anything can be said with an interval.
+    /// Returns the number of counted runs without which nothing is decided.
     fn runs_needed(&self) -> u32;
 
     /// Carries out one leg in a process of its own; `job` is the text that [`process::start`] was given. A

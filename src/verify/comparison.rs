@@ -172,9 +172,9 @@ impl Context<'_> {
             ),
             (_, Some(ratio)) if self.is_alone(measured) => self.absolute(&ratio),
             // Nothing to divide by: every other figure of the group is below the clock's resolution.
-            (_, Some(_)) if relative.is_none() && !self.strict => not_comparable(
-                "no figure of its group gives a machine factor; only --strict judges it",
-            ),
+            (_, Some(_)) if relative.is_none() && !self.strict => {
+                not_comparable("no figure of its group gives a machine factor; only --strict judges it")
+            }
             (_, Some(ratio)) => match relative.map(|relative| self.shape(&relative, "the machine factor")) {
                 Some(shape) if !self.strict || shape.0 != Verdict::Reproduced => shape,
                 _ => self.absolute(&ratio),

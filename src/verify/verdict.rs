@@ -142,23 +142,23 @@ impl Report {
         counts
     }
 
-    /// Returns whether nothing differs or is missing and something was reproduced.
-    pub fn holds(&self) -> bool {
-        let [reproduced, differs, missing, ..] = self.counts();
-        reproduced > 0 && differs == 0 && missing == 0
-    }
-
     /// Returns the verdict on the reference as a whole, with its reason in words.
     pub fn whole(&self) -> (Verdict, String) {
         let [reproduced, differs, missing, undecided, _] = self.counts();
         let judged = reproduced + differs + missing + undecided;
-        let other: Vec<&str> =
-            self.work.iter().filter(|check| check.same == Some(false)).map(|check| check.what.as_str()).collect();
+        let other: Vec<&str> = self
+            .work
+            .iter()
+            .filter(|check| check.same == Some(false))
+            .map(|check| check.what.as_str())
+            .collect();
         match () {
             () if !other.is_empty() => {
                 (Verdict::NotComparable, format!("the work is not the same: {}", other.join(", ")))
             }
-            () if differs > 0 => (Verdict::Differs, format!("{differs} of {judged} figures and claims differ")),
+            () if differs > 0 => {
+                (Verdict::Differs, format!("{differs} of {judged} figures and claims differ"))
+            }
             () if missing > 0 => (
                 Verdict::Missing,
                 format!("the record has nothing to judge {missing} of {judged} figures and claims by"),
@@ -166,7 +166,9 @@ impl Report {
             () if reproduced + undecided == 0 => {
                 (Verdict::NotComparable, "no figure and no claim can be judged".to_string())
             }
-            () if self.partial.is_some() => (Verdict::Undecided, "the record is partial".to_string()),
+            () if let Some(why) = &self.partial => {
+                (Verdict::Undecided, format!("the record is partial: {why}"))
+            }
             () if self.runs < FEWEST_RUNS => (
                 Verdict::Undecided,
                 format!(
@@ -183,7 +185,9 @@ impl Report {
             ),
             () => (
                 Verdict::Reproduced,
-                format!("{reproduced} of {judged} figures and claims that can be judged are reproduced, none differs"),
+                format!(
+                    "{reproduced} of {judged} figures and claims that can be judged are reproduced, none differs"
+                ),
             ),
         }
     }
@@ -206,5 +210,58 @@ mod tests {
         assert_eq!(Verdict::within(&ratio(2.1, 2.2, 2.3), 0.5, 2.0), Verdict::Differs);
         assert_eq!(Verdict::within(&ratio(0.1, 0.2, 0.3), 0.5, 2.0), Verdict::Differs);
         assert_eq!(Verdict::within(&Ratio { value: 1.9, interval: None }, 0.5, 2.0), Verdict::Reproduced);
+    }
+
+    /// A report with these verdicts on claims, by a complete record of six runs that did the same work.
+    fn report(verdicts: &[Verdict]) -> Report {
+        let judgement = |verdict: &Verdict| Judgement {
+            subject: String::new(),
+            verdict: *verdict,
+            reason: String::new(),
+        };
+        Report {
+            reference: "made-up".to_string(),
+            citation: String::new(),
+            runs: FEWEST_RUNS,
+            partial: None,
+            work: vec![WorkCheck { what: "size".to_string(), same: Some(true), detail: String::new() }],
+            factors: Vec::new(),
+            tolerance: 2.0,
+            strict: false,
+            figures: Vec::new(),
+            claims: verdicts.iter().map(judgement).collect(),
+        }
+    }
+
+    #[test]
+    fn the_whole_is_reproduced_only_if_four_fifths_are_decided() {
+        use Verdict::{Differs, Missing, NotComparable, Reproduced, Undecided};
+        for (verdicts, whole) in [
+            (&[Reproduced, Reproduced, Reproduced, Reproduced, Undecided][..], Reproduced),
+            (&[Reproduced, Reproduced, Reproduced, Undecided], Undecided),
+            (&[Undecided], Undecided),
+            // What can't be compared neither counts as decided nor as undecided.
+            (&[Reproduced, NotComparable, NotComparable], Reproduced),
+            (&[NotComparable], NotComparable),
+            (&[], NotComparable),
+            (&[Reproduced, Undecided, Missing], Missing),
+            (&[Reproduced, Reproduced, Reproduced, Missing, Differs], Differs),
+        ] {
+            assert_eq!(report(verdicts).whole().0, whole, "{verdicts:?}");
+        }
+    }
+
+    #[test]
+    fn few_runs_a_partial_record_and_other_work_reproduce_nothing() {
+        let good = || report(&[Verdict::Reproduced]);
+        assert_eq!(good().whole().0, Verdict::Reproduced);
+        let few = Report { runs: 1, ..good() };
+        let reason = "the record has 1 run; at least 6 decide (--runs 6)";
+        assert_eq!(few.whole(), (Verdict::Undecided, reason.to_string()));
+        let partial = Report { partial: Some("interrupted".to_string()), ..good() };
+        assert_eq!(partial.whole(), (Verdict::Undecided, "the record is partial: interrupted".to_string()));
+        let mut other = good();
+        other.work[0].same = Some(false);
+        assert_eq!(other.whole(), (Verdict::NotComparable, "the work is not the same: size".to_string()));
     }
 }

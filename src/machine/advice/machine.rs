@@ -32,7 +32,7 @@ fn governor(cpu: &Cpu) -> Finding {
         ),
         None => Finding::note(
             "the frequency of the CPU is not visible here: it may change unseen",
-            "Take at least 5 runs and compare only runs that were interleaved; on your own machine, load \
+            "Take at least 6 runs and compare only runs that were interleaved; on your own machine, load \
              its cpufreq driver",
         ),
     }

@@ -133,9 +133,9 @@ impl Study for Clients {
         &[PlanOption::Runs, PlanOption::TempDir, PlanOption::Sqld, PlanOption::Scale]
     }
 
-    /// Returns the smallest number of runs that gives an interval.
+    /// Returns the smallest number of runs that decides anything.
     fn runs_needed(&self) -> u32 {
-        5
+        6
     }
 
     fn leg(&self, job: &str, catch_signals: CatchSignals) -> Result<()> {

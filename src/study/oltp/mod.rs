@@ -105,7 +105,7 @@ impl Study for Oltp {
     }
 
     fn runs_needed(&self) -> u32 {
-        5
+        6
     }
 
     fn leg(&self, job: &str, _: CatchSignals) -> Result<()> {

@@ -31,7 +31,7 @@ pub struct Options {
     #[command(flatten)]
     pub remote: RemoteArgs,
 
-    /// The number of runs of each leg that count [default: 5]
+    /// The number of runs of each leg that count [default: 6]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Plan")]
     pub runs: Option<u32>,
 

@@ -29,7 +29,7 @@ pub struct Measurement {
 }
 
 /// The default number of counted runs, which is the smallest that gives an interval.
-pub const RUNS: u32 = 5;
+pub const RUNS: u32 = 6;
 const WARMUP: u32 = 1;
 /// The environment variable that may hold a token.
 const TOKEN: &str = "REPRO_AUTH_TOKEN";

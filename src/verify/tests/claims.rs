@@ -3,7 +3,7 @@
 use super::{leg, machine, read, record};
 use crate::record::Record;
 use crate::study::registry;
-use crate::verify::Verdict::{self, Differs, Missing, NotComparable, Reproduced};
+use crate::verify::Verdict::{self, Differs, Missing, NotComparable, Reproduced, Undecided};
 use crate::verify::claim::Claim;
 
 fn claim(test: &str) -> Claim {
@@ -45,7 +45,7 @@ fn each_names_the_worst() {
         "sqld/full-scan/ratio is 3.00 [2.88, 3.12], the nearest to a bound of 2; claimed: each at least 1"
     );
     let (verdict, reason) = each(&["insert-1", "insert-10", "full-scan"], "at_least = 1");
-    assert_eq!(verdict, NotComparable);
+    assert_eq!(verdict, Undecided);
     assert!(reason.starts_with("sqld/insert-10/ratio is 1.02 [0.98, 1.06], the worst of 3"), "{reason}");
     let (verdict, reason) = each(&["insert-10", "insert-100", "insert-1"], "at_least = 1");
     assert_eq!(verdict, Differs);

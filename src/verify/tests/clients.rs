@@ -3,7 +3,7 @@
 use super::{key, leg, read, record, reference};
 use crate::record::{Health, Latency, Measure, Phase, Quantile, Record, Sample};
 use crate::study::registry;
-use crate::verify::Verdict::{self, Differs, Missing, NotComparable, Reproduced};
+use crate::verify::Verdict::{self, Differs, Missing, NotComparable, Reproduced, Undecided};
 use crate::verify::claim::Claim;
 use crate::verify::comparison;
 
@@ -89,7 +89,11 @@ fn what_was_published_is_reproduced() {
             };
             assert_eq!(figure.verdict, expected, "{figure:?}");
         }
-        assert!(report.holds());
+        // Nothing differs, but two runs decide nothing.
+        assert_eq!(
+            report.whole(),
+            (Undecided, "the record has 2 runs; at least 6 decide (--runs 6)".to_string(),)
+        );
     }
 }
 
@@ -176,12 +180,12 @@ fn health_of_every_run() {
         )
     );
     let (verdict, reason) = judged([[Wedged, Wedged, Clean], [Wedged, Clean, Clean]]);
-    assert_eq!(verdict, NotComparable);
+    assert_eq!(verdict, Undecided);
     assert!(reason.starts_with("in 1 of 4 runs: clients-32 wedged, clean; clients-64 clean, clean"));
     assert_eq!(judged([[Wedged, Clean, Clean], [Wedged, Clean, Clean]]).0, Differs);
     // Unknown counts neither as claimed nor as another state.
-    assert_eq!(judged([[Wedged, Wedged, Unknown], [Wedged, Wedged, Wedged]]).0, NotComparable);
-    assert_eq!(judged([[Wedged, Unknown, Clean], [Wedged, Clean, Clean]]).0, NotComparable);
+    assert_eq!(judged([[Wedged, Wedged, Unknown], [Wedged, Wedged, Wedged]]).0, Undecided);
+    assert_eq!(judged([[Wedged, Unknown, Clean], [Wedged, Clean, Clean]]).0, Undecided);
 }
 
 #[test]
@@ -198,7 +202,7 @@ fn health_of_the_phases_that_there_are() {
     );
     // This measure says nothing about its server.
     let record = record_of("sweep", &["clients-32"], 1, |_, _| Measure::default());
-    assert_eq!(judged(&record, claim).0, NotComparable);
+    assert_eq!(judged(&record, claim).0, Undecided);
 }
 
 const STEADY: &str = "kind = 'steady'\nleg = 'sqld'\nphase = 'million'\nat_least = 0.75";
@@ -223,7 +227,7 @@ fn steady_to_the_end() {
     assert!(reason.contains("0.48 [") && reason.ends_with("claimed: at least 0.75"), "{reason}");
     // One second of ten stands still, so the interval crosses the bound.
     let gap = |second: usize, _| if second == 97 { 0 } else { 900 };
-    assert_eq!(judged(&seconds(1, gap, 100), STEADY).0, NotComparable);
+    assert_eq!(judged(&seconds(1, gap, 100), STEADY).0, Undecided);
     // Each of five runs gives one value.
     let (verdict, reason) =
         judged(&seconds(5, |second, run| if second < 90 { 100 } else { 80 + u64::from(run) }, 100), STEADY);

@@ -80,7 +80,7 @@ fn a_faster_machine_reproduces_the_publication() {
         assert_eq!((figure.verdict, figure.unit), (Verdict::Reproduced, unit), "{figure:?}");
         assert_eq!(figure.relative.is_some(), unit == "ms", "{figure:?}");
     }
-    assert!(report.holds(), "{:?}", report.claims);
+    assert_eq!(report.whole().0, Verdict::Undecided, "five runs: {:?}", report.claims);
     for claim in &report.claims {
         assert_eq!(claim.verdict, Verdict::Reproduced, "{claim:?}");
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The default number of counted runs, which is the smallest that gives an interval.
-pub const RUNS: u32 = 5;
+pub const RUNS: u32 = 6;
 const WARMUP: u32 = 1;
 const MOST_RUNS: u32 = 30;
 
