@@ -19,7 +19,8 @@ pub enum Exit {
 
 impl Exit {
     /// The statuses in words, for the help.
-    pub const IN_WORDS: &str = "Exit status: 0 done or reproduced, 1 differs, 2 usage or bad input, 3 could not measure, 4 undecided.";
+    pub const IN_WORDS: &str =
+        "Exit: 0 done or reproduced, 1 differs, 2 usage or bad input, 3 could not measure, 4 undecided.";
 
     /// Returns the status for an error that reached the top: it tells a measurement that failed from a
     /// mistake in its options.
