@@ -296,7 +296,8 @@ fn the_published_sweep() {
     place.measure("sweep", "a.json", &["--clients", "1,4", "--seconds", "1"]);
     place.home.repro(&["show", "a.json"]).exits(0).prints(&["clients-1", "clients-4", "health"]);
     let done = place.home.repro(&["verify", &reference("sweep"), "--record", "a.json"]);
-    assert!(matches!(done.code, Some(0 | 1)), "{done:?}");
+    // One run never reproduces.
+    assert!(matches!(done.code, Some(1 | 4)), "{done:?}");
     done.prints(&["sqld/clients-1/rate", "collapse-from-32"]);
 }
 
@@ -306,7 +307,8 @@ fn the_published_million() {
     let (reference, sqld) = (reference("million"), place.sqld.to_str().unwrap());
     let words = ["verify", &reference, "--scale", "1/1000", "--sqld", sqld, "--temp-dir", "data", "--quiet"];
     let done = place.home.repro(&words);
-    assert!(matches!(done.code, Some(0 | 1)), "{done:?}");
+    // One run never reproduces.
+    assert!(matches!(done.code, Some(1 | 4)), "{done:?}");
     done.prints(&["sqld/million/rate", "exactly-a-million", "never-wedged", ", 0 missing,"]);
     assert_nothing_is_left(&place.data());
 }
