@@ -7,7 +7,7 @@ use crate::record::Failure;
 pub enum Exit {
     /// Everything was reproduced or done.
     Fine = 0,
-    /// Something differs.
+    /// Something differs, is missing or can't be compared, or is not fit to be cited.
     Differs = 1,
     /// The usage or the input is wrong.
     Usage = 2,

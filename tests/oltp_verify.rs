@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The verdicts on what the record has samples of.
+const JUDGED: [&str; 4] = ["reproduced", "differs", "undecided", "not-comparable"];
+
 /// Returns the path of the study's reference.
 fn reference(ending: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("reference/cx23.{ending}"))
@@ -41,7 +44,8 @@ fn the_study_is_measured_and_judged() {
             fs::remove_file(record).unwrap();
         }
         let done = home.repro(&arguments);
-        assert!(matches!(done.code, Some(0 | 1 | 4)), "{done:?}");
+        // One run never reproduces.
+        assert!(matches!(done.code, Some(1 | 4)), "{done:?}");
         let report = done.json();
         let verdicts = claims(&report);
         attempts += 1;
@@ -56,10 +60,7 @@ fn the_study_is_measured_and_judged() {
     assert_eq!(verdicts.len(), written.matches("[[claim]]").count() - strict);
     for (id, (verdict, reason)) in &verdicts {
         eprintln!("{id}: {verdict}: {reason}");
-        assert!(
-            ["reproduced", "differs", "undecided", "not-comparable"].contains(&verdict.as_str()),
-            "{id}: {verdict}"
-        );
+        assert!(JUDGED.contains(&verdict.as_str()), "{id}: {verdict}");
     }
     for id in ["reads-collapse", "mix-reads", "mix-updates", "mix-inserts", "answers-right"] {
         assert_eq!(verdicts[id].0, "reproduced", "{id}: {}", verdicts[id].1);
@@ -82,9 +83,7 @@ fn the_study_is_measured_and_judged() {
     assert_eq!(again.code, done.code);
     assert_eq!(again.json(), report);
     let strict = claims(&judge(&saved[0], &["--strict"]).json());
-    assert!(
-        ["reproduced", "differs", "undecided", "not-comparable"].contains(&strict["mixed-tail"].0.as_str())
-    );
+    assert!(JUDGED.contains(&strict["mixed-tail"].0.as_str()));
 
     // Other work is not compared.
     let record = load(&saved[0]);

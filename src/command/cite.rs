@@ -5,7 +5,6 @@ use crate::cli::CiteArgs;
 use crate::exit::Exit;
 use crate::figure::Figures;
 use crate::report::citation::{self, Source};
-use crate::verify::grade;
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
@@ -22,9 +21,7 @@ pub fn run(args: &CiteArgs) -> Result<Exit> {
         url: args.url.as_deref(),
     };
     let figures = Figures::new(study.shape(), &record);
-    let headline = study.headline(figures);
-    let key = headline.as_ref().ok().map(|headline| headline.key.clone());
-    let citable = grade::citable(&grade::conditions(figures, key));
-    output::print_lines(&citation::text(figures, headline, &source))?;
-    Ok(if citable { Exit::Fine } else { Exit::Differs })
+    let citation = citation::of(figures, study.headline(figures), &source);
+    output::print_lines(&citation.text)?;
+    Ok(if citation.citable { Exit::Fine } else { Exit::Differs })
 }

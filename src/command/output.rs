@@ -8,7 +8,7 @@ use crate::record::Record;
 use crate::record::store::{self, Destination};
 use crate::report;
 use crate::report::table::{self, Screen, Table, Text};
-use crate::stats::counted;
+use crate::stats::{FEWEST_RUNS, counted};
 use crate::study::{Study, Task};
 use anyhow::{Context, Result, bail};
 use std::io::Write;
@@ -108,12 +108,12 @@ pub fn record(study: &dyn Study, record: &Record, formats: &FormatArgs) -> Resul
 }
 
 /// Warns, before anything is measured, if the runs will be too few to decide anything.
-pub fn says_if_few(study: &dyn Study, task: &dyn Task, quiet: bool) {
-    let (runs, needed) = (task.record().plan.runs, study.runs_needed());
-    if runs < needed && !quiet {
+pub fn says_if_few(task: &dyn Task, quiet: bool) {
+    let runs = task.record().plan.runs;
+    if runs < FEWEST_RUNS && !quiet {
         let verb = if runs == 1 { "decides" } else { "decide" };
         eprintln!(
-            "{} {verb} nothing; at least {needed} are needed (--runs {needed})",
+            "{} {verb} nothing; at least {FEWEST_RUNS} are needed (--runs {FEWEST_RUNS})",
             counted(runs.into(), "run")
         );
     }

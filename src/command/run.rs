@@ -16,7 +16,7 @@ pub fn run(run: &StudyRun, interrupted: Arc<AtomicBool>) -> Result<Exit> {
     let destination = output::destination(&output.record, output.formats.force)?;
     let setting = output.watch.setting(interrupted);
     let task = options.study.asked(&options.matches, &Wishes::default(), &setting)?;
-    output::says_if_few(options.study, &*task, setting.quiet);
+    output::says_if_few(&*task, setting.quiet);
     let measured = session::measure(&*task, &setting, &destination)?;
     output::record(options.study, &measured.record, &output.formats)?;
     output::says_where(measured.path.as_deref());

@@ -36,7 +36,7 @@ pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
         let record = match (&given, task) {
             (Some(record), _) => record.clone(),
             (None, Some(task)) => {
-                output::says_if_few(*study, &**task, setting.quiet);
+                output::says_if_few(&**task, setting.quiet);
                 measure(&**task, &setting, &mut measured)?
             }
             (None, None) => bail!("{}: nothing to measure", reference.name),
@@ -52,13 +52,10 @@ pub fn run(args: &VerifyArgs, interrupted: Arc<AtomicBool>) -> Result<Exit> {
         reports.push(report);
     }
     publish(args, &reports, &tables)?;
-    let statuses = reports.iter().map(|report| status(report.whole().0));
+    let statuses: Vec<Exit> = reports.iter().map(|report| status(report.whole().0)).collect();
     // What differs outweighs what is undecided.
-    Ok(statuses
-        .min_by_key(|status| {
-            [Exit::Differs, Exit::Undecided].iter().position(|worse| worse == status).unwrap_or(2)
-        })
-        .unwrap_or(Exit::Fine))
+    let worse = [Exit::Differs, Exit::Undecided].into_iter().find(|worse| statuses.contains(worse));
+    Ok(worse.unwrap_or(Exit::Fine))
 }
 
 fn status(whole: Verdict) -> Exit {

@@ -37,8 +37,16 @@ fn line(record: &Record, headline: &Headline) -> String {
     )
 }
 
-/// Returns the whole text of a citation; if a study has no figure to cite, the text says why.
-pub fn text(figures: Figures, headline: Result<Headline, String>, source: &Source) -> Vec<Text> {
+/// A citation with its grade.
+pub struct Citation {
+    /// Whether every condition of citation grade is met.
+    pub citable: bool,
+    /// The grade, the line and the BibTeX entry.
+    pub text: Vec<Text>,
+}
+
+/// Returns the citation of a record; if its study has no figure to cite, the text says why.
+pub fn of(figures: Figures, headline: Result<Headline, String>, source: &Source) -> Citation {
     let key = headline.as_ref().ok().map(|headline| headline.key.clone());
     let conditions = grade::conditions(figures, key);
     let citable = grade::citable(&conditions);
@@ -62,7 +70,7 @@ pub fn text(figures: Figures, headline: Result<Headline, String>, source: &Sourc
         }
         Err(reason) => lines.push(reason.into()),
     }
-    lines
+    Citation { citable, text: lines }
 }
 
 fn condition(condition: &Condition) -> Text {

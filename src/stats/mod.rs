@@ -10,6 +10,10 @@ pub use bootstrap::Interval;
 pub use ratio::Ratio;
 pub use summary::Summary;
 
+/// The smallest number of runs that decides anything: the median lies between the smallest and the largest of
+/// six with 96.9 %, of five only with 93.8 %.
+pub const FEWEST_RUNS: u32 = 6;
+
 /// Returns the median: the middle value, or the mean of the middle two; `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();

@@ -60,9 +60,6 @@ pub trait Study: Sync {
     /// Returns the options of a plan that are meaningful for the study.
     fn takes(&self) -> &'static [PlanOption];
 
-    /// Returns the number of counted runs without which nothing is decided.
-    fn runs_needed(&self) -> u32;
-
     /// Carries out one leg in a process of its own; `job` is the text that [`process::start`] was given. A
     /// study that has something to put in order first takes the flag that `catch_signals` returns. Otherwise
     /// a signal ends the process at once.

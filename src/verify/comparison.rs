@@ -3,7 +3,7 @@
 use super::claim::Claim;
 use super::extent::Extent;
 use super::reference::{Figure, Reference};
-use super::verdict::{Factor, FigureJudgement, Judgement, Report, Verdict};
+use super::verdict::{Factor, FigureJudgement, Judgement, Report, Verdict, other_work};
 use super::work::same_work;
 use crate::figure::{Figures, Kind, Values};
 use crate::record::Record;
@@ -21,9 +21,7 @@ pub fn judge(reference: &Reference, record: &Record, strict: bool) -> Result<Rep
     let extent = Extent::of(reference, record);
     let measured: Vec<Measured> =
         reference.figures.iter().map(|figure| Measured::of(figure, figures, &extent)).collect();
-    let differing: Vec<&str> =
-        work.iter().filter(|check| check.same == Some(false)).map(|check| check.what.as_str()).collect();
-    let other_work = (!differing.is_empty()).then(|| format!("not the same work: {}", differing.join(", ")));
+    let other_work = other_work(&work).map(|what| format!("not the same work: {what}"));
     let factors = if other_work.is_none() { factors(&measured) } else { Vec::new() };
     let context = Context { reference, measured: &measured, factors: &factors, extent, strict, other_work };
     Ok(Report {
@@ -195,9 +193,7 @@ impl Context<'_> {
         let factor = self.reference.about.tolerance.factor;
         let verdict = Verdict::within(found, 1.0 / factor, factor);
         let reason = match verdict {
-            Verdict::Undecided => {
-                format!("{} crosses the tolerance of {factor}×", found)
-            }
+            Verdict::Undecided => format!("{found} crosses the tolerance of {factor}×"),
             _ => format!("{} times {of}; tolerance {factor}×", found),
         };
         (verdict, reason)

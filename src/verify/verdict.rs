@@ -1,6 +1,6 @@
 //! Verdicts, and the judgements that they appear in.
 
-use crate::stats::{self, Ratio};
+use crate::stats::{FEWEST_RUNS, Ratio, counted};
 use serde::Serialize;
 use std::fmt;
 
@@ -43,6 +43,16 @@ impl Verdict {
             () => Verdict::Undecided,
         }
     }
+
+    /// Decides whether something holds that each of `runs` runs decides for itself: all of them must agree.
+    pub fn in_every(hits: usize, runs: usize) -> Verdict {
+        match hits {
+            _ if runs == 0 => Verdict::Missing,
+            0 => Verdict::Differs,
+            _ if hits == runs => Verdict::Reproduced,
+            _ => Verdict::Undecided,
+        }
+    }
 }
 
 /// A verdict with its reason.
@@ -65,6 +75,13 @@ pub struct WorkCheck {
     pub same: Option<bool>,
     /// The values of both sides.
     pub detail: String,
+}
+
+/// Returns the names of the conditions in which the work differs; `None` if it differs in none.
+pub(super) fn other_work(work: &[WorkCheck]) -> Option<String> {
+    let differing: Vec<&str> =
+        work.iter().filter(|check| check.same == Some(false)).map(|check| check.what.as_str()).collect();
+    (!differing.is_empty()).then(|| differing.join(", "))
 }
 
 /// A published figure beside the measured one.
@@ -146,15 +163,9 @@ impl Report {
     pub fn whole(&self) -> (Verdict, String) {
         let [reproduced, differs, missing, undecided, _] = self.counts();
         let judged = reproduced + differs + missing + undecided;
-        let other: Vec<&str> = self
-            .work
-            .iter()
-            .filter(|check| check.same == Some(false))
-            .map(|check| check.what.as_str())
-            .collect();
         match () {
-            () if !other.is_empty() => {
-                (Verdict::NotComparable, format!("the work is not the same: {}", other.join(", ")))
+            () if let Some(what) = other_work(&self.work) => {
+                (Verdict::NotComparable, format!("the work is not the same: {what}"))
             }
             () if differs > 0 => {
                 (Verdict::Differs, format!("{differs} of {judged} figures and claims differ"))
@@ -169,11 +180,11 @@ impl Report {
             () if let Some(why) = &self.partial => {
                 (Verdict::Undecided, format!("the record is partial: {why}"))
             }
-            () if self.runs < FEWEST_RUNS => (
+            () if self.runs < FEWEST_RUNS as usize => (
                 Verdict::Undecided,
                 format!(
                     "the record has {}; at least {FEWEST_RUNS} decide (--runs {FEWEST_RUNS})",
-                    stats::counted(self.runs as u64, "run")
+                    counted(self.runs as u64, "run")
                 ),
             ),
             () if undecided * 5 > judged => (
@@ -192,10 +203,6 @@ impl Report {
         }
     }
 }
-
-/// The smallest number of runs that decides anything: the median lies between the smallest and the largest of
-/// six with 96.9 %, of five only with 93.8 %.
-pub const FEWEST_RUNS: usize = 6;
 
 #[cfg(test)]
 mod tests {
@@ -222,7 +229,7 @@ mod tests {
         Report {
             reference: "made-up".to_string(),
             citation: String::new(),
-            runs: FEWEST_RUNS,
+            runs: FEWEST_RUNS as usize,
             partial: None,
             work: vec![WorkCheck { what: "size".to_string(), same: Some(true), detail: String::new() }],
             factors: Vec::new(),

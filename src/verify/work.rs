@@ -82,11 +82,9 @@ fn source_id(published: &str, found: Option<&str>) -> WorkCheck {
 fn compile_flags(command: &str) -> Vec<String> {
     let matters = |word: &&str| ["-O", "-D", "-m", "-f"].iter().any(|kind| word.starts_with(kind));
     // `-DX=1` is what the compiler makes of `-DX`.
-    let spelt = |word: &str| match word.strip_suffix("=1").filter(|_| word.starts_with("-D")) {
-        Some(plain) => plain.to_string(),
-        None => word.to_string(),
-    };
-    let mut flags: Vec<String> = command.split_whitespace().filter(matters).map(spelt).collect();
+    let plain =
+        |word: &str| word.strip_suffix("=1").filter(|_| word.starts_with("-D")).unwrap_or(word).to_string();
+    let mut flags: Vec<String> = command.split_whitespace().filter(matters).map(plain).collect();
     flags.sort();
     flags.dedup();
     flags

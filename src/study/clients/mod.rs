@@ -133,11 +133,6 @@ impl Study for Clients {
         &[PlanOption::Runs, PlanOption::TempDir, PlanOption::Sqld, PlanOption::Scale]
     }
 
-    /// Returns the smallest number of runs that decides anything.
-    fn runs_needed(&self) -> u32 {
-        6
-    }
-
     fn leg(&self, job: &str, catch_signals: CatchSignals) -> Result<()> {
         let job = serde_json::from_str(job).context("the job of a leg")?;
         leg::run(&job, &catch_signals()?, &mut |event| super::process::tell(event))

@@ -104,10 +104,6 @@ impl Study for Oltp {
         &[PlanOption::Runs, PlanOption::Deadline, PlanOption::TempDir, PlanOption::Scale]
     }
 
-    fn runs_needed(&self) -> u32 {
-        6
-    }
-
     fn leg(&self, job: &str, _: CatchSignals) -> Result<()> {
         let job = serde_json::from_str(job).context("the job of a leg")?;
         leg::run(&job, &mut |event| super::process::tell(event))

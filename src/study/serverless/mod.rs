@@ -172,10 +172,6 @@ impl Study for Serverless {
         &[Runs, Warmup, TempDir, Sqld, Scale]
     }
 
-    fn runs_needed(&self) -> u32 {
-        run::RUNS
-    }
-
     fn tables(&self, figures: Figures) -> Vec<Table> {
         tables::tables(figures)
     }

@@ -10,6 +10,7 @@ use crate::instrument::folders;
 use crate::instrument::hrana::{Address, Token};
 use crate::machine::noise;
 use crate::record::{Answer, Cause, Engine, Failure, Leg, Plan, Record, Run};
+use crate::stats::FEWEST_RUNS;
 use crate::study::{Session, Setting, Task, server};
 use anyhow::{Context, Result, bail};
 use std::io::{ErrorKind, Write};
@@ -28,8 +29,6 @@ pub struct Measurement {
     place: Place,
 }
 
-/// The default number of counted runs, which is the smallest that gives an interval.
-pub const RUNS: u32 = 6;
 const WARMUP: u32 = 1;
 /// The environment variable that may hold a token.
 const TOKEN: &str = "REPRO_AUTH_TOKEN";
@@ -50,7 +49,7 @@ impl Measurement {
         let folder = folders::for_databases(options.server.dir.as_deref())?;
         Ok(Measurement {
             legs,
-            runs: options.runs.unwrap_or(RUNS),
+            runs: options.runs.unwrap_or(FEWEST_RUNS),
             warmup: options.warmup.unwrap_or(WARMUP),
             place: Place {
                 engine: options.engine.as_deref().map_or(Ok(Library::bundled()), Library::load)?,

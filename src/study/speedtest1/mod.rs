@@ -83,10 +83,6 @@ impl Study for Speedtest1 {
         &[Runs, Warmup, UntilCi, MaxRuns, Pin, Cooldown, Deadline, NoAnswerCheck, TempDir, BuildVariants]
     }
 
-    fn runs_needed(&self) -> u32 {
-        run::RUNS
-    }
-
     fn tables(&self, figures: Figures) -> Vec<Table> {
         figures.record.legs.first().map(|leg| tables::rows(figures, leg)).into_iter().collect()
     }

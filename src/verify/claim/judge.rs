@@ -221,12 +221,7 @@ fn judge_rank(
     };
     let ranks: Vec<usize> = own.runs().iter().filter_map(rank_in).collect();
     let (hits, runs) = (ranks.iter().filter(|rank| **rank <= count).count(), ranks.len());
-    let verdict = match hits {
-        _ if runs == 0 => Verdict::Missing,
-        0 => Verdict::Differs,
-        _ if hits == runs => Verdict::Reproduced,
-        _ => Verdict::Undecided,
-    };
+    let verdict = Verdict::in_every(hits, runs);
     let word = match (step.0.kind(), fastest) {
         (Kind::Time | Kind::Latency | Kind::Rate, true) => "fastest",
         (Kind::Time | Kind::Latency | Kind::Rate, false) => "slowest",
@@ -252,14 +247,8 @@ fn judge_build(figures: Figures, build: &str, testset: &str) -> Judged {
     let stopped =
         |(completed, place): (&bool, &Option<String>)| !completed && place.as_deref() == Some(testset);
     let hits = variant.completed.iter().zip(&variant.stopped_in).filter(|pair| stopped(*pair)).count();
-    let verdict = match hits {
-        _ if runs == 0 => Verdict::Missing,
-        _ if hits == runs => Verdict::Reproduced,
-        0 => Verdict::Differs,
-        _ => Verdict::Undecided,
-    };
     (
-        verdict,
+        Verdict::in_every(hits, runs),
         format!(
             "stopped in `{testset}` in {hits} of {runs} runs of `{}`: {}",
             variant.command, variant.message

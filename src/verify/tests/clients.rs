@@ -92,7 +92,7 @@ fn what_was_published_is_reproduced() {
         // Nothing differs, but two runs decide nothing.
         assert_eq!(
             report.whole(),
-            (Undecided, "the record has 2 runs; at least 6 decide (--runs 6)".to_string(),)
+            (Undecided, "the record has 2 runs; at least 6 decide (--runs 6)".to_string())
         );
     }
 }

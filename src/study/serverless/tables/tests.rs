@@ -161,7 +161,7 @@ fn other_statements_are_told() {
 
 fn cited(record: &Record) -> String {
     let source = Source { name: "a", sha256: Some("0123abcd"), author: Some("A & B"), url: None };
-    let lines = citation::text(read(record), Serverless.headline(read(record)), &source);
+    let lines = citation::of(read(record), Serverless.headline(read(record)), &source).text;
     lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 

@@ -5,7 +5,6 @@ mod samples;
 pub mod tool;
 mod variant;
 
-pub use request::RUNS;
 pub use samples::{Detail, detail};
 
 use super::args::Options;

@@ -5,6 +5,7 @@ use super::super::{Database, Workload};
 use super::{Measurement, tool};
 use crate::instrument::process;
 use crate::machine::disk;
+use crate::stats::FEWEST_RUNS;
 use crate::study::Wishes;
 use crate::study::options::PlanArgs;
 use crate::study::plan::Plan;
@@ -12,8 +13,6 @@ use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The default number of counted runs, which is the smallest that gives an interval.
-pub const RUNS: u32 = 6;
 const WARMUP: u32 = 1;
 const MOST_RUNS: u32 = 30;
 
@@ -37,7 +36,7 @@ pub fn checked(options: Options, wishes: &Wishes, cache: PathBuf) -> Result<Meas
     if let Some(cpu) = plan.pin.filter(|cpu| !allowed.contains(cpu)) {
         bail!("--pin {cpu}: this process may not use that CPU; choose one of {allowed:?}");
     }
-    let runs = plan.runs.unwrap_or(RUNS);
+    let runs = plan.runs.unwrap_or(FEWEST_RUNS);
     let above = u64::from(workload.size.saturating_sub(100));
     let deadline = plan.deadline.map_or(Duration::from_secs(600 + 6 * above), Duration::from_secs_f64);
     Ok(Measurement {
