@@ -3,15 +3,15 @@
 use super::key::{FigureKey, Kind, Metric, WHOLE};
 use super::shape::Shape;
 use crate::record::{Health, Leg, Measure, Quantile, Record, Run};
-use crate::stats::{self, Interval, Ratio, Summary, bootstrap};
+use crate::stats::{self, Interval, Ratio, Summary};
 
 /// The largest error of a time that the tool prints, in ms: the difference of two readings in whole
 /// milliseconds is off by less than one.
 pub const CLOCK_ERROR_MS: f64 = 1.0;
 
-/// Returns the error of a sum of `rows` times, in ms. The errors of the rows are independent and average out:
-/// each has a standard deviation of 0.41 ms (two truncated readings), so √rows ms are 2.4 standard deviations
-/// of the sum.
+/// Returns the error of a sum of `rows` times that need not follow each other, in ms. The errors of the rows are
+/// independent and average out: each has a standard deviation of 0.41 ms (two truncated readings), so √rows ms are
+/// 2.4 standard deviations of the sum.
 fn clock_error_of_sum(rows: usize) -> f64 {
     CLOCK_ERROR_MS * (rows as f64).sqrt()
 }
@@ -23,13 +23,11 @@ pub struct Values {
     runs: Vec<(u32, f64)>,
     /// The error of a value due to the clock, in the figure's unit.
     error: f64,
-    /// The 95 % interval from within the runs, if there are too few runs to give one.
-    within: Option<Interval>,
 }
 
 impl Values {
     fn of_runs(runs: Vec<(u32, f64)>, error: f64) -> Option<Values> {
-        (!runs.is_empty()).then_some(Values { runs, error, within: None })
+        (!runs.is_empty()).then_some(Values { runs, error })
     }
 
     /// Returns exact values by the number of their run, or `None` if there are none.
@@ -45,7 +43,7 @@ impl Values {
     /// Returns the value to show, with its interval.
     pub fn estimate(&self) -> Option<(f64, Option<Interval>)> {
         let summary = self.summary()?;
-        Some((summary.median, summary.interval.or(self.within)))
+        Some((summary.median, summary.interval))
     }
 
     /// Returns the median alone, for callers that need no interval.
@@ -75,13 +73,7 @@ impl Values {
 
     /// Returns the ratio to an exact figure whose last digit is worth `error`.
     pub fn against(&self, published: f64, error: f64) -> Option<Ratio> {
-        let Some(within) = self.within else {
-            return Ratio::of_medians(&self.samples(), self.error, &[published], error.max(self.error));
-        };
-        let (value, _) = self.estimate()?;
-        let interval =
-            Interval { low: within.low / (published + error), high: within.high / (published - error) };
-        (published > error).then(|| Ratio { value: value / published, interval: Some(interval) })
+        Ratio::of_medians(&self.samples(), self.error, &[published], error.max(self.error))
     }
 }
 
@@ -89,28 +81,20 @@ impl Values {
 /// as by [`ratio_apart`].
 pub fn ratio(a: &Values, b: &Values) -> Option<Ratio> {
     let pairs = a.paired_with(b);
-    let fine = |side: &Values| side.error == 0.0 && side.within.is_none();
-    match fine(a) && fine(b) && !pairs.is_empty() {
+    match a.error == 0.0 && b.error == 0.0 && !pairs.is_empty() {
         true => Ratio::of_pairs(&pairs),
         false => ratio_apart(a, b),
     }
 }
 
-/// Returns the ratio of two sides that were measured alternately, pair by pair, ignoring intervals from
-/// within runs.
+/// Returns the ratio of two sides that were measured alternately, pair by pair.
 pub fn paired(a: &Values, b: &Values) -> Option<Ratio> {
     Ratio::of_pairs(&a.paired_with(b))
 }
 
-/// Returns the ratio of two sides that were not measured alternately. Intervals from within runs are combined
-/// at their extremes.
+/// Returns the ratio of two sides that were not measured alternately.
 pub fn ratio_apart(a: &Values, b: &Values) -> Option<Ratio> {
-    if a.within.is_none() && b.within.is_none() {
-        return Ratio::of_medians(&a.samples(), a.error, &b.samples(), b.error);
-    }
-    let ((top, above), (bottom, below)) = (a.estimate()?, b.estimate()?);
-    let interval = above.zip(below).map(|(a, b)| Interval { low: a.low / b.high, high: a.high / b.low });
-    (bottom > 0.0).then(|| Ratio { value: top / bottom, interval: interval.filter(|i| i.high.is_finite()) })
+    Ratio::of_medians(&a.samples(), a.error, &b.samples(), b.error)
 }
 
 /// A record, read by the shape of its study.
@@ -211,7 +195,8 @@ impl<'a> Figures<'a> {
     fn time(&self, leg: &Leg, phase: &str) -> Option<Values> {
         if phase == WHOLE && self.shape.has_rows() {
             let totals = leg.counted_runs().filter_map(|run| Some((run.number, run.total_ms? as f64)));
-            return Values::of_runs(totals.collect(), clock_error_of_sum(leg.phases.len()));
+            // Each row starts where the one before it ended, so all readings but the first and last cancel out.
+            return Values::of_runs(totals.collect(), CLOCK_ERROR_MS);
         }
         let measures = self.measures(leg, phase);
         let reported = |(run, all): &(u32, Vec<&Measure>)| Some((*run, all.first()?.reported_ms? as f64));
@@ -308,18 +293,11 @@ fn over(side: &[(u32, Vec<&Measure>)], baseline: &[(u32, Vec<&Measure>)]) -> Opt
     Values::of_runs(side.iter().filter_map(ratio).filter(|(_, ratio)| ratio.is_finite()).collect(), 0.0)
 }
 
-/// Returns the rate of a phase: one value per run, with an interval from the slices of the phase if there are
-/// too few runs.
+/// Returns the rate of a phase, one value per run. The slices of a run are no runs: what they share does not
+/// show in how they differ.
 fn rate(leg: &Leg, phase: &str) -> Option<Values> {
-    let samples = leg.samples(phase);
-    let runs = samples.iter().filter_map(|sample| Some((sample.run, sample.measure.rate()?)));
-    let values = Values::of_runs(runs.collect(), 0.0)?;
-    if samples.len() >= bootstrap::FEWEST_SAMPLES {
-        return Some(values);
-    }
-    let slices: Vec<(f64, f64)> =
-        samples.iter().flat_map(|sample| sample.measure.slices_in_seconds()).collect();
-    Some(Values { within: bootstrap::of_rate(&slices), ..values })
+    let runs = leg.samples(phase).into_iter().filter_map(|sample| Some((sample.run, sample.measure.rate()?)));
+    Values::of_runs(runs.collect(), 0.0)
 }
 
 /// Returns the peak memory of each counted run, in MB of 10^6 bytes.

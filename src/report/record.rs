@@ -4,7 +4,7 @@ use super::head;
 use super::table::{Table, Text, Tone, percent, seconds};
 use crate::figure::{FigureKey, Figures, Metric, WHOLE};
 use crate::record::{Leg, Run};
-use crate::stats::{self, Summary, summary};
+use crate::stats::{self, FEWEST_RUNS, Summary, summary};
 
 /// Returns the tables of a study with the head and the notes of their record around them.
 pub fn framed(figures: Figures, mut tables: Vec<Table>) -> Vec<Table> {
@@ -75,7 +75,7 @@ fn total(figures: Figures) -> Option<String> {
             total.n
         ),
         _ => format!(
-            "TOTAL {} s, {} runs: too few for an interval (5 are needed)",
+            "TOTAL {} s, {} runs: too few for an interval ({FEWEST_RUNS} are needed)",
             seconds(total.median),
             total.n
         ),

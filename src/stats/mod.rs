@@ -1,12 +1,13 @@
 //! Statistics of samples, as pure functions of numbers that always give the same result.
 
-pub mod bootstrap;
+mod interval;
+pub mod order;
 pub mod proportion;
 pub mod rank;
 pub mod ratio;
 pub mod summary;
 
-pub use bootstrap::Interval;
+pub use interval::Interval;
 pub use ratio::Ratio;
 pub use summary::Summary;
 

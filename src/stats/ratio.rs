@@ -1,7 +1,6 @@
 //! Ratios of times, with the uncertainty that comes from the clock and the samples.
 
-use super::bootstrap::{self, Interval};
-use super::median;
+use super::{Interval, median, order};
 use std::fmt;
 
 /// A ratio a / b with its interval.
@@ -22,13 +21,16 @@ impl Ratio {
         if top <= a_error || bottom <= b_error {
             return None;
         }
-        let sampled = match (a.len(), b.len()) {
-            (_, 1) => {
-                bootstrap::of_median(a).map(|i| Interval { low: i.low / bottom, high: i.high / bottom })
-            }
-            (1, _) => bootstrap::of_median(b).map(|i| Interval { low: top / i.high, high: top / i.low }),
-            _ => bootstrap::of_ratio_of_medians(a, b),
+        // A single figure has no interval of its own; two intervals are combined at their extremes.
+        let ends = |samples: &[f64], middle| match samples.len() {
+            1 => Some(Interval { low: middle, high: middle }),
+            _ => order::of_median(samples),
         };
+        let sampled = match (a.len(), b.len()) {
+            (1, 1) => None,
+            _ => ends(a, top).zip(ends(b, bottom)),
+        };
+        let sampled = sampled.map(|(a, b)| Interval { low: a.low / b.high, high: a.high / b.low });
         let slack = 1.0 + a_error / top;
         let tightness = 1.0 - a_error / top;
         let interval = sampled.map(|i| Interval {
@@ -45,7 +47,7 @@ impl Ratio {
             return None;
         }
         let ratios: Vec<f64> = pairs.iter().map(|(a, b)| a / b).collect();
-        Some(Ratio { value: median(&ratios)?, interval: bootstrap::of_median(&ratios) })
+        Some(Ratio { value: median(&ratios)?, interval: order::of_median(&ratios) })
     }
 
     /// Returns the ratio divided by an exact factor.
@@ -86,13 +88,22 @@ mod tests {
 
     #[test]
     fn against_a_single_published_figure() {
-        let ratio = Ratio::of_medians(&[20.0, 22.0, 21.0, 19.0, 23.0], 0.0, &[10.0], 0.0).unwrap();
+        let ratio = Ratio::of_medians(&[20.0, 22.0, 21.0, 19.0, 23.0, 21.0], 0.0, &[10.0], 0.0).unwrap();
         assert_eq!(ratio, Ratio { value: 2.1, interval: Some(Interval { low: 1.9, high: 2.3 }) });
     }
 
     #[test]
+    fn two_intervals_are_combined_at_their_extremes() {
+        let sides = ([20.0, 21.0, 22.0, 23.0, 24.0, 25.0], [10.0, 10.0, 10.0, 10.0, 10.0, 12.5]);
+        let ratio = Ratio::of_medians(&sides.0, 0.0, &sides.1, 0.0).unwrap();
+        assert_eq!(ratio, Ratio { value: 2.25, interval: Some(Interval { low: 1.6, high: 2.5 }) });
+        assert_eq!(Ratio::of_medians(&sides.0, 0.0, &sides.1[..5], 0.0).unwrap().interval, None);
+        assert_eq!(Ratio::of_medians(&[2.0], 0.0, &[1.0], 0.0).unwrap().interval, None);
+    }
+
+    #[test]
     fn the_clock_widens_it() {
-        let ratio = Ratio::of_medians(&[10.0; 5], 1.0, &[10.0], 1.0).unwrap();
+        let ratio = Ratio::of_medians(&[10.0; 6], 1.0, &[10.0], 1.0).unwrap();
         let interval = ratio.interval.unwrap();
         assert!((interval.low - 9.0 / 11.0).abs() < 1e-12 && (interval.high - 11.0 / 9.0).abs() < 1e-12);
     }
@@ -106,7 +117,7 @@ mod tests {
 
     #[test]
     fn pairs_cancel_drift() {
-        let pairs = [(2.0, 1.0), (20.0, 10.0), (200.0, 100.0), (4.0, 2.0), (6.0, 3.0)];
+        let pairs = [(2.0, 1.0), (20.0, 10.0), (200.0, 100.0), (4.0, 2.0), (6.0, 3.0), (8.0, 4.0)];
         assert_eq!(
             Ratio::of_pairs(&pairs),
             Some(Ratio { value: 2.0, interval: Some(Interval { low: 2.0, high: 2.0 }) })

@@ -65,8 +65,6 @@ pub struct Condition {
     pub detail: String,
 }
 
-/// The smallest number of counted runs.
-pub const FEWEST_RUNS: usize = 5;
 /// The largest half-width of the cited figure's interval, as a fraction of the figure.
 pub const WIDEST_INTERVAL: f64 = 0.01;
 /// The longest time that a hypervisor may take away during the runs, as a fraction of their length.
@@ -227,7 +225,7 @@ impl<'a> Judged<'a> {
         let of = if self.record.legs.len() > 1 { " of each leg" } else { "" };
         condition(
             Requirement::EnoughRuns,
-            Some(n >= FEWEST_RUNS),
+            Some(n >= stats::FEWEST_RUNS as usize),
             stats::counted(n as u64, "counted run") + of,
         )
     }

@@ -200,8 +200,9 @@ fn notes(a: &Record, b: &Record, totals: &[(String, Ratio)]) -> Vec<Text> {
     if !unknown.is_empty() {
         let names: Vec<&str> = unknown.iter().map(|(name, _)| name.as_str()).collect();
         notes.push(Text::from(format!(
-            "{}: too few runs for an interval (a record with more than one run needs 5)",
-            names.join(", ")
+            "{}: too few runs for an interval (each record needs at least {})",
+            names.join(", "),
+            stats::FEWEST_RUNS
         )));
     }
     notes

@@ -4,7 +4,7 @@ use super::super::verdict::Verdict;
 use super::{Bounds, Judged};
 use crate::figure::Figures;
 use crate::record::Health;
-use crate::stats::{Interval, Ratio, bootstrap, median};
+use crate::stats::{Ratio, median, order};
 
 /// A phase with its state in each run.
 type States<'a> = (&'a String, Vec<Health>);
@@ -56,8 +56,7 @@ const FEWEST_SLICES: usize = 10;
 /// The work and the seconds of a slice.
 type Slice = (f64, f64);
 
-/// Judges whether the rate of a phase stays steady. With enough runs each gives one value; with fewer, the
-/// interval comes from the slices at both ends, combined at their extremes.
+/// Judges whether the rate of a phase stays steady; each run gives one value.
 pub(super) fn judge_steady(
     figures: Figures,
     leg: &str,
@@ -68,7 +67,7 @@ pub(super) fn judge_steady(
     if samples.is_empty() {
         return Err((Verdict::Missing, format!("the record has no sample of {leg}/{phase}")));
     }
-    let (mut first, mut last, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let mut ratios = Vec::new();
     for sample in samples {
         let slices: Vec<Slice> =
             sample.measure.slices_in_seconds().filter(|(_, seconds)| *seconds > 0.0).collect();
@@ -83,14 +82,12 @@ pub(super) fn judge_steady(
         let tenth = slices.iter().map(|(_, seconds)| seconds).sum::<f64>() / 10.0;
         let (begin, end) = (until(slices.iter(), tenth), until(slices.iter().rev(), tenth));
         ratios.push(rate(&end) / rate(&begin));
-        first.extend(begin);
-        last.extend(end);
     }
     let found = median(&ratios).filter(|_| ratios.iter().all(|ratio| ratio.is_finite()));
     let value = found.ok_or_else(|| {
         (Verdict::NotComparable, "the first tenth brought no answer, so there is no ratio".to_string())
     })?;
-    let found = Ratio { value, interval: bootstrap::of_median(&ratios).or_else(|| at_worst(&last, &first)) };
+    let found = Ratio { value, interval: order::of_median(&ratios) };
     let reason = format!(
         "{leg}/{phase}: the rate of the last tenth over that of the first is {}; claimed: {bounds}",
         found
@@ -112,10 +109,4 @@ fn until<'a>(slices: impl Iterator<Item = &'a Slice>, seconds: f64) -> Vec<Slice
 fn rate(slices: &[Slice]) -> f64 {
     let (work, seconds) = slices.iter().fold((0.0, 0.0), |sum, slice| (sum.0 + slice.0, sum.1 + slice.1));
     work / seconds
-}
-
-fn at_worst(top: &[Slice], bottom: &[Slice]) -> Option<Interval> {
-    let (top, bottom) = (bootstrap::of_rate(top)?, bootstrap::of_rate(bottom)?);
-    let interval = Interval { low: top.low / bottom.high, high: top.high / bottom.low };
-    Some(interval).filter(|interval| interval.high.is_finite())
 }

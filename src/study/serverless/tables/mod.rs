@@ -8,7 +8,7 @@ mod tests;
 
 use crate::figure::{FigureKey, Figures, Metric, Values, WHOLE};
 use crate::report::table::{Column, Table, Text, cells, left, right, three_digits};
-use crate::stats::bootstrap::FEWEST_SAMPLES;
+use crate::stats::FEWEST_RUNS;
 use parts::{PARTS, Sides, Split};
 
 /// The legs with their column headings.
@@ -76,8 +76,8 @@ fn costs(figures: Figures) -> Table {
     let rows =
         steps(figures).into_iter().chain([WHOLE]).map(|step| cost_row(figures, step, &sides)).collect();
     let runs = record.leg("sqld").map_or(0, |leg| leg.counted().len());
-    let few = (embedded && judged && runs < FEWEST_SAMPLES)
-        .then(|| format!("{runs} counted runs: too few for an interval ({FEWEST_SAMPLES} are needed)"));
+    let few = (embedded && judged && runs < FEWEST_RUNS as usize)
+        .then(|| format!("{runs} counted runs: too few for an interval ({FEWEST_RUNS} are needed)"));
     Table { rows, notes: cells(few), ..Table::new(columns) }
 }
 
