@@ -110,6 +110,7 @@ fn claims(figures: Figures) -> Vec<Claim> {
     let value = |id: &str, text: &str, quantity| Claim {
         id: id.to_string(),
         text: text.to_string(),
+        quote: None,
         strict: false,
         test: Test::Value { quantity, equals: 0 },
     };

@@ -98,10 +98,14 @@ fn head(report: &Report) -> Vec<Text> {
         let rank =
             factor.rank_correlation.map_or(String::new(), |rank| format!(", rank correlation {rank:.2}"));
         let strict = if report.strict { ", strict" } else { "" };
+        let spread = factor.spread_in_words().map_or(String::new(), |spread| {
+            format!(", {spread} (at most {:.2} is allowed)", report.spread_bound)
+        });
         head.push(Text::from(format!(
-            "machine factor of {}: {} over {}, tolerance {}×{rank}{strict}",
+            "machine factor of {}: {} over {} and {}, tolerance {}×{spread}{rank}{strict}",
             factor.group,
             shown(factor.value),
+            stats::counted(factor.figures as u64, "figure"),
             stats::counted(report.runs as u64, "run"),
             report.tolerance
         )));
@@ -119,6 +123,15 @@ fn notes(report: &Report) -> Vec<Text> {
         let line = format!("{:14}  {subject}: {}", first.verdict, first.reason);
         notes.push(Text::new(line, tone(first.verdict)));
         open = others;
+    }
+    for check in &report.checks {
+        let word = match check.verdict {
+            Verdict::Reproduced => "holds",
+            Verdict::Differs => "fails",
+            other => &other.to_string(),
+        };
+        let tone = if check.verdict == Verdict::Reproduced { Tone::Faint } else { tone(check.verdict) };
+        notes.push(Text::new(format!("check {word:8}  {} ({})", check.subject, check.reason), tone));
     }
     for claim in &report.claims {
         let line = format!("{:14}  {} ({})", claim.verdict, claim.subject, claim.reason);

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     fn plan(until: Option<f64>) -> Plan {
-        Plan { warmup: 1, runs: 5, until, max_runs: 8, cooldown: Duration::ZERO }
+        Plan { warmup: 1, runs: 6, until, max_runs: 8, cooldown: Duration::ZERO }
     }
 
     fn values(totals: &[f64]) -> Option<Values> {
@@ -64,15 +64,15 @@ mod tests {
     #[test]
     fn warm_up_then_runs() {
         assert_eq!(plan(None).next(0, &None), Next::WarmUp);
-        assert_eq!(plan(None).next(1, &values(&[1.0; 4])), Next::Run);
-        assert_eq!(plan(None).next(1, &values(&[1.0; 5])), Next::Done);
+        assert_eq!(plan(None).next(1, &values(&[1.0; 5])), Next::Run);
+        assert_eq!(plan(None).next(1, &values(&[1.0; 6])), Next::Done);
     }
 
     #[test]
     fn until_the_interval_is_narrow_or_the_cap_is_reached() {
-        let narrow = [100.0, 100.1, 100.2, 100.1, 100.0];
+        let narrow = [100.0, 100.1, 100.2, 100.1, 100.0, 100.1];
         let wide = [100.0, 150.0, 80.0, 120.0, 100.0, 90.0, 130.0, 70.0];
-        assert_eq!(plan(Some(0.01)).next(1, &values(&narrow[..4])), Next::Run);
+        assert_eq!(plan(Some(0.01)).next(1, &values(&narrow[..5])), Next::Run);
         assert_eq!(plan(Some(0.01)).next(1, &values(&narrow)), Next::Done);
         assert_eq!(plan(Some(0.01)).next(1, &values(&wide[..7])), Next::Run);
         assert_eq!(plan(Some(0.01)).next(1, &values(&wide)), Next::Done);

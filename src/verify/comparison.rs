@@ -2,12 +2,14 @@
 
 use super::claim::Claim;
 use super::extent::Extent;
+use super::factor::{Group, Member};
 use super::reference::{Figure, Reference};
-use super::verdict::{Factor, FigureJudgement, Judgement, Report, Verdict, other_work};
+use super::verdict::{FigureJudgement, Judgement, Report, Verdict, other_work};
 use super::work::same_work;
 use crate::figure::{Figures, Kind, Values};
 use crate::record::Record;
-use crate::stats::{Ratio, geometric_mean, rank};
+use crate::stats::{FEWEST_RUNS, Ratio};
+use std::collections::BTreeMap;
 
 /// Judges `record` by `reference`; with `strict`, absolute values are judged, too.
 ///
@@ -22,19 +24,22 @@ pub fn judge(reference: &Reference, record: &Record, strict: bool) -> Result<Rep
     let measured: Vec<Measured> =
         reference.figures.iter().map(|figure| Measured::of(figure, figures, &extent)).collect();
     let other_work = other_work(&work).map(|what| format!("not the same work: {what}"));
-    let factors = if other_work.is_none() { factors(&measured) } else { Vec::new() };
-    let context = Context { reference, measured: &measured, factors: &factors, extent, strict, other_work };
+    let groups = if other_work.is_none() { groups(&measured) } else { Vec::new() };
+    let context = Context { reference, groups: &groups, extent, strict, other_work };
+    let (checks, claims) = context.claims(figures);
     Ok(Report {
         reference: reference.name.clone(),
         citation: reference.about.citation.to_string(),
         runs: leg.counted().len(),
         partial: record.partial.as_ref().map(ToString::to_string),
         tolerance: reference.about.tolerance.factor,
+        spread_bound: reference.about.tolerance.spread(),
         strict,
         figures: measured.iter().map(|m| context.figure(m)).collect(),
-        claims: context.claims(figures),
+        checks,
+        claims,
+        factors: groups.iter().filter_map(Group::factor).collect(),
         work,
-        factors,
     })
 }
 
@@ -74,41 +79,34 @@ impl<'a> Measured<'a> {
         }
     }
 
-    fn counts_for_shape(&self) -> bool {
-        self.figure.not_comparable.is_none() && self.spoilt.is_none() && self.figure.key.has_machine_factor()
+    /// Returns the figure as a member of its group; `None` if it says nothing about the machine factor.
+    fn member(&self) -> Option<Member<'_>> {
+        let same_step = self.name.as_ref() == Some(&self.figure.step);
+        let counts = self.figure.not_comparable.is_none() && self.spoilt.is_none() && same_step;
+        let values = self.values.as_ref().filter(|_| counts && self.figure.key.has_machine_factor())?;
+        Some(Member { figure: self.figure, values, ratio: self.ratio?.value })
     }
 }
 
-/// Returns the machine factor of each group of figures, which is the geometric mean of measured / published.
-/// A sum is left out if its parts are present, because it would count them twice.
-fn factors(measured: &[Measured]) -> Vec<Factor> {
-    let mut groups: Vec<String> =
-        measured.iter().filter(|m| m.counts_for_shape()).map(|m| m.figure.key.group()).collect();
-    groups.sort();
-    groups.dedup();
-    groups.into_iter().filter_map(|group| factor(group, measured)).collect()
-}
-
-/// Returns the figures whose mean is the machine factor of a group.
-fn members<'a, 'b>(group: &str, measured: &'b [Measured<'a>]) -> Vec<&'b Measured<'a>> {
-    let all: Vec<_> =
-        measured.iter().filter(|m| m.counts_for_shape() && m.figure.key.group() == group).collect();
-    let rows: Vec<_> = all.iter().copied().filter(|m| !m.figure.key.is_sum()).collect();
-    if rows.is_empty() { all } else { rows }
-}
-
-fn factor(group: String, measured: &[Measured]) -> Option<Factor> {
-    let members = members(&group, measured);
-    let ratios: Vec<f64> = members.iter().filter_map(|m| m.ratio.map(|ratio| ratio.value)).collect();
-    let pairs = members.iter().filter_map(|m| Some((m.values.as_ref()?.estimate()?.0, m.figure.value)));
-    let (here, there): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    Some(Factor { group, value: geometric_mean(&ratios)?, rank_correlation: rank::spearman(&here, &there) })
+/// Returns the groups of figures that share a machine factor. A sum is left out if its parts are present, because it
+/// would count them twice.
+fn groups<'a>(measured: &'a [Measured]) -> Vec<Group<'a>> {
+    let mut groups: BTreeMap<String, Vec<Member>> = BTreeMap::new();
+    for member in measured.iter().filter_map(Measured::member) {
+        groups.entry(member.figure.key.group()).or_default().push(member);
+    }
+    let group = |(name, mut members): (String, Vec<Member<'a>>)| {
+        if members.iter().any(|member| !member.figure.key.is_sum()) {
+            members.retain(|member| !member.figure.key.is_sum());
+        }
+        Group::of(name, members)
+    };
+    groups.into_iter().map(group).collect()
 }
 
 struct Context<'a> {
     reference: &'a Reference,
-    measured: &'a [Measured<'a>],
-    factors: &'a [Factor],
+    groups: &'a [Group<'a>],
     extent: Extent<'a>,
     strict: bool,
     other_work: Option<String>,
@@ -116,8 +114,9 @@ struct Context<'a> {
 
 impl Context<'_> {
     fn figure(&self, measured: &Measured) -> FigureJudgement {
-        let factor = self.factors.iter().find(|factor| factor.group == measured.figure.key.group());
-        let relative = measured.ratio.zip(factor).map(|(ratio, factor)| ratio.divided_by(factor.value));
+        let name = measured.figure.key.group();
+        let group = self.groups.iter().find(|group| group.name() == name);
+        let relative = group.zip(measured.member()).and_then(|(group, member)| group.relative(&member));
         let (verdict, reason) = self.judge_figure(measured, relative);
         let estimate = measured.values.as_ref().and_then(Values::estimate);
         let ends = |interval: Option<crate::stats::Interval>| interval.map(|i| (i.low, i.high));
@@ -165,13 +164,9 @@ impl Context<'_> {
             }
             (_, None) => not_comparable(&measured.why_no_ratio()),
             (Kind::Ratio, Some(ratio)) => self.shape(&ratio, "the published ratio"),
-            (_, Some(_)) if !self.strict && self.is_alone(measured) => not_comparable(
-                "alone in its group, so it is the machine factor itself; only --strict judges it",
-            ),
-            (_, Some(ratio)) if self.is_alone(measured) => self.absolute(&ratio),
-            // Nothing to divide by: every other figure of the group is below the clock's resolution.
+            // Alone in its group, or every other figure of it is below the clock's resolution.
             (_, Some(_)) if relative.is_none() && !self.strict => {
-                not_comparable("no figure of its group gives a machine factor; only --strict judges it")
+                not_comparable("no other figure of its group gives a machine factor; only --strict judges it")
             }
             (_, Some(ratio)) => match relative.map(|relative| self.shape(&relative, "the machine factor")) {
                 Some(shape) if !self.strict || shape.0 != Verdict::Reproduced => shape,
@@ -180,19 +175,14 @@ impl Context<'_> {
         }
     }
 
-    /// Returns whether there is no other figure to compare the ratio with: divided by itself it is always 1.
-    fn is_alone(&self, measured: &Measured) -> bool {
-        let members = members(&measured.figure.key.group(), self.measured);
-        let mut known = members.iter().filter(|member| member.ratio.is_some());
-        let only = known.next().is_some_and(|first| first.figure.key == measured.figure.key);
-        only && known.next().is_none()
-    }
-
     /// Judges a ratio by the tolerance for what can be compared between machines.
     fn shape(&self, found: &Ratio, of: &str) -> (Verdict, String) {
         let factor = self.reference.about.tolerance.factor;
         let verdict = Verdict::within(found, 1.0 / factor, factor);
         let reason = match verdict {
+            Verdict::Undecided if found.interval.is_none() => {
+                format!("{found}; at least {FEWEST_RUNS} runs decide")
+            }
             Verdict::Undecided => format!("{found} crosses the tolerance of {factor}×"),
             _ => format!("{} times {of}; tolerance {factor}×", found),
         };
@@ -205,9 +195,13 @@ impl Context<'_> {
         (Verdict::within(found, 1.0 / strict, strict), reason)
     }
 
-    fn claims(&self, figures: Figures) -> Vec<Judgement> {
+    /// Returns the judgements of the checks and of the claims.
+    fn claims(&self, figures: Figures) -> (Vec<Judgement>, Vec<Judgement>) {
         let judged = self.reference.about.claims.iter().filter(|claim| self.strict || !claim.strict);
-        judged.map(|claim| self.claim(claim, figures)).collect()
+        let (checks, claims): (Vec<&Claim>, Vec<&Claim>) = judged.partition(|claim| claim.is_check());
+        let judge =
+            |claims: Vec<&Claim>| claims.into_iter().map(|claim| self.claim(claim, figures)).collect();
+        (judge(checks), judge(claims))
     }
 
     fn claim(&self, claim: &Claim, figures: Figures) -> Judgement {

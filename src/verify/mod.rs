@@ -4,6 +4,7 @@
 pub mod claim;
 pub mod comparison;
 mod extent;
+mod factor;
 pub mod grade;
 pub mod reference;
 pub mod verdict;

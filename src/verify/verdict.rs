@@ -1,6 +1,6 @@
 //! Verdicts, and the judgements that they appear in.
 
-use crate::stats::{FEWEST_RUNS, Ratio, counted};
+use crate::stats::{FEWEST_RUNS, Interval, Ratio, counted};
 use serde::Serialize;
 use std::fmt;
 
@@ -34,13 +34,21 @@ impl fmt::Display for Verdict {
 
 impl Verdict {
     /// Decides whether a value lies within bounds: to say so the whole interval must be inside, or for the
-    /// opposite outside. Without an interval the value decides.
+    /// opposite outside. Without an interval there are too few runs to say anything.
     pub fn within(ratio: &Ratio, low: f64, high: f64) -> Verdict {
-        let (from, to) = ratio.interval.map_or((ratio.value, ratio.value), |i| (i.low, i.high));
+        let Some((from, to)) = ratio.interval.map(|i| (i.low, i.high)) else { return Verdict::Undecided };
         match () {
             () if from >= low && to <= high => Verdict::Reproduced,
             () if to < low || from > high => Verdict::Differs,
             () => Verdict::Undecided,
+        }
+    }
+
+    /// Returns the verdict that `runs` runs carry: fewer than [`FEWEST_RUNS`] decide nothing.
+    pub fn by_runs(self, runs: usize) -> Verdict {
+        match self {
+            Verdict::Reproduced | Verdict::Differs if runs < FEWEST_RUNS as usize => Verdict::Undecided,
+            _ => self,
         }
     }
 
@@ -73,6 +81,8 @@ pub struct WorkCheck {
     pub what: String,
     /// Whether both sides agree; `None` when one side does not say.
     pub same: Option<bool>,
+    /// Whether nothing can be reproduced while it is not known.
+    pub decides: bool,
     /// The values of both sides.
     pub detail: String,
 }
@@ -82,6 +92,16 @@ pub(super) fn other_work(work: &[WorkCheck]) -> Option<String> {
     let differing: Vec<&str> =
         work.iter().filter(|check| check.same == Some(false)).map(|check| check.what.as_str()).collect();
     (!differing.is_empty()).then(|| differing.join(", "))
+}
+
+/// Returns the names of the conditions that decide what the work is and are not known; `None` if all are.
+fn unknown_work(work: &[WorkCheck]) -> Option<String> {
+    let unknown: Vec<&str> = work
+        .iter()
+        .filter(|check| check.same.is_none() && check.decides)
+        .map(|check| check.what.as_str())
+        .collect();
+    (!unknown.is_empty()).then(|| unknown.join(", "))
 }
 
 /// A published figure beside the measured one.
@@ -118,6 +138,13 @@ pub struct Factor {
     pub group: String,
     /// The geometric mean of measured / published.
     pub value: f64,
+    /// The number of figures that it is the mean of.
+    pub figures: usize,
+    /// The root mean square of ln(ratio / factor), the median of the runs; `None` below three figures that the clocks
+    /// resolve.
+    pub spread: Option<f64>,
+    /// The interval of the spread; `None` below six runs.
+    pub spread_interval: Option<(f64, f64)>,
     /// Spearman's rank correlation of measured and published values.
     pub rank_correlation: Option<f64>,
 }
@@ -139,10 +166,14 @@ pub struct Report {
     pub factors: Vec<Factor>,
     /// The factor by which a figure may be off after division by the machine factor.
     pub tolerance: f64,
+    /// The largest spread that the figures of a group may have.
+    pub spread_bound: f64,
     /// Whether absolute times were judged, too.
     pub strict: bool,
     /// The judgements of the figures.
     pub figures: Vec<FigureJudgement>,
+    /// The judgements of what a complete record of the same work can't contradict: it reproduces nothing.
+    pub checks: Vec<Judgement>,
     /// The judgements of the claims.
     pub claims: Vec<Judgement>,
 }
@@ -163,22 +194,13 @@ impl Report {
     pub fn whole(&self) -> (Verdict, String) {
         let [reproduced, differs, missing, undecided, _] = self.counts();
         let judged = reproduced + differs + missing + undecided;
+        let failed = |check: &&Judgement| check.verdict == Verdict::Differs;
         match () {
             () if let Some(what) = other_work(&self.work) => {
                 (Verdict::NotComparable, format!("the work is not the same: {what}"))
             }
-            () if differs > 0 => {
-                (Verdict::Differs, format!("{differs} of {judged} figures and claims differ"))
-            }
-            () if missing > 0 => (
-                Verdict::Missing,
-                format!("the record has nothing to judge {missing} of {judged} figures and claims by"),
-            ),
-            () if reproduced + undecided == 0 => {
-                (Verdict::NotComparable, "no figure and no claim can be judged".to_string())
-            }
-            () if let Some(why) = &self.partial => {
-                (Verdict::Undecided, format!("the record is partial: {why}"))
+            () if let Some(check) = self.checks.iter().find(failed) => {
+                (Verdict::Differs, format!("the record fails a check: {}", check.reason))
             }
             () if self.runs < FEWEST_RUNS as usize => (
                 Verdict::Undecided,
@@ -187,6 +209,29 @@ impl Report {
                     counted(self.runs as u64, "run")
                 ),
             ),
+            () if differs > 0 => {
+                (Verdict::Differs, format!("{differs} of {judged} figures and claims differ"))
+            }
+            () if let Some(spread) = self.spread(Verdict::Differs) => (
+                Verdict::Differs,
+                format!("{spread}: the machine factor does not explain how the figures differ"),
+            ),
+            () if let Some(why) = &self.partial => {
+                (Verdict::Undecided, format!("the record is partial: {why}"))
+            }
+            () if missing > 0 => (
+                Verdict::Missing,
+                format!("the record has nothing to judge {missing} of {judged} figures and claims by"),
+            ),
+            () if reproduced + undecided == 0 => {
+                (Verdict::NotComparable, "no figure and no claim can be judged".to_string())
+            }
+            () if let Some(what) = unknown_work(&self.work) => {
+                (Verdict::Undecided, format!("not known whether the work is the same: {what}"))
+            }
+            () if let Some(spread) = self.spread(Verdict::Undecided) => {
+                (Verdict::Undecided, format!("{spread}; more runs on a quiet machine may decide it"))
+            }
             () if undecided * 5 > judged => (
                 Verdict::Undecided,
                 format!(
@@ -202,12 +247,33 @@ impl Report {
             ),
         }
     }
+
+    /// Returns the first group whose spread gets this verdict, in words.
+    fn spread(&self, verdict: Verdict) -> Option<String> {
+        let bound = self.spread_bound;
+        let factor = self.factors.iter().find(|factor| factor.spread_verdict(bound) == Some(verdict))?;
+        Some(format!("{} of {}, and {bound:.2} is allowed", factor.spread_in_words()?, factor.group))
+    }
+}
+
+impl Factor {
+    /// Returns whether the spread stays within `bound`; `None` if there is none.
+    pub fn spread_verdict(&self, bound: f64) -> Option<Verdict> {
+        let interval = self.spread_interval.map(|(low, high)| Interval { low, high });
+        Some(Verdict::within(&Ratio { value: self.spread?, interval }, 0.0, bound))
+    }
+
+    /// Returns the spread with its interval.
+    pub fn spread_in_words(&self) -> Option<String> {
+        let interval =
+            self.spread_interval.map_or(String::new(), |(low, high)| format!(" [{low:.2}, {high:.2}]"));
+        Some(format!("spread {:.2}{interval}", self.spread?))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Interval;
 
     #[test]
     fn an_interval_across_a_bound_decides_nothing() {
@@ -216,7 +282,7 @@ mod tests {
         assert_eq!(Verdict::within(&ratio(1.9, 2.0, 2.1), 0.5, 2.0), Verdict::Undecided);
         assert_eq!(Verdict::within(&ratio(2.1, 2.2, 2.3), 0.5, 2.0), Verdict::Differs);
         assert_eq!(Verdict::within(&ratio(0.1, 0.2, 0.3), 0.5, 2.0), Verdict::Differs);
-        assert_eq!(Verdict::within(&Ratio { value: 1.9, interval: None }, 0.5, 2.0), Verdict::Reproduced);
+        assert_eq!(Verdict::within(&Ratio { value: 1.0, interval: None }, 0.5, 2.0), Verdict::Undecided);
     }
 
     /// A report with these verdicts on claims, by a complete record of six runs that did the same work.
@@ -231,11 +297,18 @@ mod tests {
             citation: String::new(),
             runs: FEWEST_RUNS as usize,
             partial: None,
-            work: vec![WorkCheck { what: "size".to_string(), same: Some(true), detail: String::new() }],
+            work: vec![WorkCheck {
+                what: "size".to_string(),
+                same: Some(true),
+                decides: true,
+                detail: String::new(),
+            }],
             factors: Vec::new(),
             tolerance: 2.0,
+            spread_bound: 0.28,
             strict: false,
             figures: Vec::new(),
+            checks: Vec::new(),
             claims: verdicts.iter().map(judgement).collect(),
         }
     }

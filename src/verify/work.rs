@@ -17,7 +17,7 @@ pub fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkC
         // If the publication does not say what it measured, the pin does not say so either.
         let same = about.engine.sqlite_version.is_some().then_some(false);
         let detail = "the record's sources, or its server, are not the pinned ones".to_string();
-        checks.push(WorkCheck { what: "sources".to_string(), same, detail });
+        checks.push(WorkCheck { what: "sources".to_string(), same, decides: false, detail });
     }
     if !about.engine.flags.is_empty() {
         checks.push(flags_check(&about.engine.flags, leg));
@@ -41,7 +41,12 @@ impl WorkCheck {
             Some(found) => format!("published {published}, here {found}"),
             None => format!("published {published}, not known for this record"),
         };
-        WorkCheck { what: what.to_string(), same: found.map(|found| found == published), detail }
+        WorkCheck {
+            what: what.to_string(),
+            same: found.map(|found| found == published),
+            decides: true,
+            detail,
+        }
     }
 }
 
@@ -56,6 +61,7 @@ fn version(published: Option<&String>, record: &Record) -> WorkCheck {
         return WorkCheck {
             what: what.to_string(),
             same: None,
+            decides: false,
             detail: format!("not published, here {here}"),
         };
     };
@@ -68,12 +74,14 @@ fn version(published: Option<&String>, record: &Record) -> WorkCheck {
 fn source_id(published: &str, found: Option<&str>) -> WorkCheck {
     let what = "source id".to_string();
     match found {
-        None => WorkCheck { what, same: None, detail: "not known for this record".to_string() },
+        None => {
+            WorkCheck { what, same: None, decides: true, detail: "not known for this record".to_string() }
+        }
         Some(found) => {
             let same = found.starts_with(published) || published.starts_with(found);
             let detail =
                 if same { found.to_string() } else { format!("published {published}, here {found}") };
-            WorkCheck { what, same: Some(same), detail }
+            WorkCheck { what, same: Some(same), decides: true, detail }
         }
     }
 }
@@ -111,7 +119,7 @@ fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
             }
             _ => format!("published {}, here {}", spelt(there), spelt(here)),
         };
-        WorkCheck { what: format!("--{name}"), same, detail }
+        WorkCheck { what: format!("--{name}"), same, decides: unknown && !effect.is_extent(), detail }
     };
     let matters = |name: &&&String| (reference.shape.effect)(name) != Effect::Nothing;
     names.iter().filter(matters).map(|name| compare(name)).collect()
@@ -130,5 +138,7 @@ fn answer(published: Option<&str>, leg: &Leg, several: bool) -> WorkCheck {
         (Answer::NotChecked { reason }, _) => (None, format!("not checked: {reason}")),
     };
     let what = if several { format!("answers of {}", leg.name) } else { "answers".to_string() };
-    WorkCheck { what, same, detail }
+    // Unchecked answers may be wrong; a leg that is not known to run SQL has none to check.
+    let decides = matches!(leg.answer, Answer::NotChecked { .. }) && leg.engine.sqlite_version.is_some();
+    WorkCheck { what, same, decides, detail }
 }

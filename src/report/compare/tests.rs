@@ -19,7 +19,7 @@ fn times(mut record: Record, factor: u64) -> Record {
 
 #[test]
 fn phases_are_compared_leg_by_leg() {
-    let Comparison { totals, table } = compare(&times(whole(5), 2), &whole(5)).unwrap();
+    let Comparison { totals, table } = compare(&times(whole(7), 2), &whole(7)).unwrap();
     assert_eq!(table.rows.len(), 5 * 16);
     let row = table.rows.iter().find(|row| row[0] == "sqld/insert-1/time").unwrap();
     assert_eq!(row[2..6], ["ms", "192", "96.0", "2.000"]);
@@ -39,9 +39,9 @@ fn few_runs_show_no_difference_and_say_so_once() {
 
 #[test]
 fn what_one_record_has_alone_is_named() {
-    let mut part = whole(5);
+    let mut part = whole(7);
     part.legs.truncate(1);
-    let table = compare(&part, &whole(5)).unwrap().table;
+    let table = compare(&part, &whole(7)).unwrap().table;
     assert_eq!(table.rows.len(), 5 * 16);
     assert_eq!(table.rows[16][7], "in one record only");
 }
@@ -49,7 +49,7 @@ fn what_one_record_has_alone_is_named() {
 #[test]
 fn rates_are_faster_when_higher() {
     let oltp = |factor| {
-        let mut record = times(whole(5), factor);
+        let mut record = times(whole(7), factor);
         record.study = "oltp".to_string();
         for leg in &mut record.legs {
             leg.phases.truncate(1);
@@ -65,13 +65,13 @@ fn rates_are_faster_when_higher() {
 
 #[test]
 fn other_work_is_not_compared() {
-    let mut seeded = whole(5);
+    let mut seeded = whole(7);
     seeded.parameters.insert("seed".to_string(), json!(2));
-    assert!(compare(&seeded, &whole(5)).err().unwrap().contains("--seed 2 and its default"));
-    let mut other = whole(5);
+    assert!(compare(&seeded, &whole(7)).err().unwrap().contains("--seed 2 and its default"));
+    let mut other = whole(7);
     other.legs[1].runs.iter_mut().for_each(|run| run.work = Some("other".to_string()));
-    assert!(compare(&other, &whole(5)).err().unwrap().contains("leg sqld ran different statements"));
-    let mut protocol = whole(5);
+    assert!(compare(&other, &whole(7)).err().unwrap().contains("leg sqld ran different statements"));
+    let mut protocol = whole(7);
     protocol.parameters.insert("protocol".to_string(), json!("hrana2"));
-    assert!(compare(&protocol, &whole(5)).is_ok());
+    assert!(compare(&protocol, &whole(7)).is_ok());
 }

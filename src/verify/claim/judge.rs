@@ -52,15 +52,13 @@ impl Bounds {
         (self.at_least.unwrap_or(f64::NEG_INFINITY), self.at_most.unwrap_or(f64::INFINITY))
     }
 
-    /// Returns how far inside the bounds the interval stays; negative by how much it is outside.
+    /// Returns how far inside the bounds the interval stays, or the value if there is none; negative by how much it
+    /// is outside.
     fn room(self, found: &Ratio) -> f64 {
-        let ((low, high), (from, to)) = (self.ends(), ends(found));
+        let ((low, high), (from, to)) =
+            (self.ends(), found.interval.map_or((found.value, found.value), |i| (i.low, i.high)));
         (from - low).min(high - to)
     }
-}
-
-fn ends(ratio: &Ratio) -> (f64, f64) {
-    ratio.interval.map_or((ratio.value, ratio.value), |i| (i.low, i.high))
 }
 
 fn missing(key: &FigureKey) -> Judged {
@@ -147,11 +145,12 @@ fn judge_least(
     let falls: Vec<(&str, Ratio)> = falls.collect::<Result<_, Judged>>()?;
     let reasons: Vec<String> = falls.iter().map(|(name, fall)| format!("{name} {}", fall)).collect();
     let (own, others): (Vec<_>, Vec<_>) = falls.iter().partition(|(name, _)| *name == phase);
-    let (low, high) = own.first().map_or((f64::NAN, f64::NAN), |(_, fall)| ends(fall));
-    let verdict = match () {
-        () if others.iter().all(|(_, other)| high < ends(other).0) => Verdict::Reproduced,
-        () if others.iter().any(|(_, other)| low > ends(other).1) => Verdict::Differs,
-        () => Verdict::Undecided,
+    let ends =
+        |falls: &[&(&str, Ratio)]| falls.iter().map(|(_, fall)| fall.interval).collect::<Option<Vec<_>>>();
+    let verdict = match (ends(&own).as_deref(), ends(&others)) {
+        (Some([own]), Some(others)) if others.iter().all(|other| own.high < other.low) => Verdict::Reproduced,
+        (Some([own]), Some(others)) if others.iter().any(|other| own.low > other.high) => Verdict::Differs,
+        _ => Verdict::Undecided,
     };
     Ok((verdict, format!("the rates fall by {}", reasons.join(", "))))
 }
@@ -174,14 +173,16 @@ fn judge_share(figures: Figures, phase: &str, kinds: &[String], percent: i64) ->
 }
 
 fn judge_flat(figures: Figures, steps: &[Key], within: f64) -> Result<Judged, Judged> {
-    let middle = |key: &Key| Ok(estimate(figures, &key.0)?.value);
-    let medians: Vec<f64> = steps.iter().map(middle).collect::<Result<_, Judged>>()?;
+    let found = steps.iter().map(|key| estimate(figures, &key.0));
+    let found: Vec<Ratio> = found.collect::<Result<_, Judged>>()?;
+    let medians: Vec<f64> = found.iter().map(|step| step.value).collect();
     let center = median(&medians).unwrap_or(0.0);
     if center <= 0.0 {
         return Err((Verdict::NotComparable, "below the clock's resolution".to_string()));
     }
     let furthest = medians.iter().map(|value| (value / center - 1.0).abs()).fold(0.0, f64::max);
-    let verdict = if furthest <= within { Verdict::Reproduced } else { Verdict::Differs };
+    let of_center = found.iter().map(|step| step.divided_by(center));
+    let verdict = worst(of_center.map(|step| Verdict::within(&step, 1.0 - within, 1.0 + within)));
     let reason = format!(
         "the furthest is {:.0} % from the median of all; claimed: within {:.0} %",
         furthest * 100.0,
@@ -221,7 +222,7 @@ fn judge_rank(
     };
     let ranks: Vec<usize> = own.runs().iter().filter_map(rank_in).collect();
     let (hits, runs) = (ranks.iter().filter(|rank| **rank <= count).count(), ranks.len());
-    let verdict = Verdict::in_every(hits, runs);
+    let verdict = Verdict::in_every(hits, runs).by_runs(runs);
     let word = match (step.0.kind(), fastest) {
         (Kind::Time | Kind::Latency | Kind::Rate, true) => "fastest",
         (Kind::Time | Kind::Latency | Kind::Rate, false) => "slowest",

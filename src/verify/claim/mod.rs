@@ -23,6 +23,9 @@ pub struct Claim {
     pub id: String,
     /// What is claimed, in words.
     pub text: String,
+    /// The sentence of the publication that the claim tests; absent if it is read from a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
     /// Whether the claim is judged only with `--strict`, because it can't be compared between machines.
     #[serde(default)]
     pub strict: bool,
@@ -157,6 +160,25 @@ pub enum Test {
         /// The testset in which it stops.
         testset: String,
     },
+}
+
+impl Claim {
+    /// Returns whether no complete record of the same work could contradict the claim. It then checks the record,
+    /// and its holding reproduces nothing.
+    pub fn is_check(&self) -> bool {
+        match self.test {
+            Test::Share { .. } => true,
+            Test::Value { quantity, .. } => match quantity {
+                Quantity::Errors
+                | Quantity::TotalMinusSum
+                | Quantity::Testsets
+                | Quantity::WrongAnswers
+                | Quantity::DistinctWork => true,
+                Quantity::FailedStatements | Quantity::BusySurfaced => false,
+            },
+            _ => false,
+        }
+    }
 }
 
 /// Counts that a claim can be about.

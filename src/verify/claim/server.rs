@@ -4,7 +4,7 @@ use super::super::verdict::Verdict;
 use super::{Bounds, Judged};
 use crate::figure::Figures;
 use crate::record::Health;
-use crate::stats::{Ratio, median, order};
+use crate::stats::{FEWEST_RUNS, Ratio, counted, median, order};
 
 /// A phase with its state in each run.
 type States<'a> = (&'a String, Vec<Health>);
@@ -29,15 +29,20 @@ pub(super) fn judge_health(
         0 if unknown == 0 => Verdict::Differs,
         _ => Verdict::Undecided,
     };
+    let runs = seen.iter().map(|(_, states)| states.len()).max().unwrap_or(0);
+    let few = match verdict.by_runs(runs) == verdict {
+        true => String::new(),
+        false => format!("; {} of it, and at least {FEWEST_RUNS} decide", counted(runs as u64, "run")),
+    };
     let seen: Vec<String> = seen.iter().filter(|(_, states)| !states.is_empty()).map(words).collect();
     let among: Vec<&str> = among.iter().map(|state| state.name()).collect();
     let reason = format!(
-        "in {hits} of {} runs: {}; claimed: {} in each",
+        "in {hits} of {} runs: {}; claimed: {} in each{few}",
         all.len(),
         seen.join("; "),
         among.join(" or ")
     );
-    Ok((verdict, reason))
+    Ok((verdict.by_runs(runs), reason))
 }
 
 fn states(figures: Figures, leg: &str, phase: &str) -> Vec<Health> {

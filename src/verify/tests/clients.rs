@@ -76,7 +76,7 @@ fn what_was_published_is_reproduced() {
         ),
         ("million", &["million"]),
     ] {
-        let record = record_of(study, phases, 2, |phase, _| published(study, phase));
+        let record = record_of(study, phases, 6, |phase, _| published(study, phase));
         let report = comparison::judge(&reference(&format!("sqlitend-{study}")), &record, false).unwrap();
         assert!(report.work.iter().all(|check| check.same != Some(false)), "{:?}", report.work);
         for claim in &report.claims {
@@ -89,11 +89,15 @@ fn what_was_published_is_reproduced() {
             };
             assert_eq!(figure.verdict, expected, "{figure:?}");
         }
+        assert_eq!(report.whole().0, Reproduced);
+        let few = record_of(study, phases, 2, |phase, _| published(study, phase));
+        let report = comparison::judge(&reference(&format!("sqlitend-{study}")), &few, false).unwrap();
         // Nothing differs, but two runs decide nothing.
         assert_eq!(
             report.whole(),
             (Undecided, "the record has 2 runs; at least 6 decide (--runs 6)".to_string())
         );
+        assert_eq!(report.figures.iter().filter(|figure| figure.verdict == Reproduced).count(), 0);
     }
 }
 
@@ -102,7 +106,7 @@ fn a_wedge_is_no_rate() {
     let levels = ["clients-1", "clients-4", "clients-8", "clients-16"];
     // In the second counted run, the server stops answering writes at the last level, so that there is hardly
     // any rate.
-    let record = record_of("sweep", &levels, 2, |phase, run| match (phase, run) {
+    let record = record_of("sweep", &levels, 6, |phase, run| match (phase, run) {
         ("clients-16", 3) => {
             Measure { operations: Some(10), elapsed_ns: Some(35_000_000_000), ..state(Health::Wedged) }
         }
@@ -112,13 +116,13 @@ fn a_wedge_is_no_rate() {
     for figure in report.figures.iter().filter(|figure| figure.unit == "/s") {
         let spoilt = figure.key == "sqld/clients-16/rate";
         assert_eq!(figure.verdict, if spoilt { NotComparable } else { Reproduced }, "{figure:?}");
-        assert_eq!(figure.reason == "clients-16: the server wedged in 1 of 2 runs", spoilt, "{figure:?}");
+        assert_eq!(figure.reason == "clients-16: the server wedged in 1 of 6 runs", spoilt, "{figure:?}");
     }
     assert_eq!(report.factors.iter().map(|factor| factor.value.round()).collect::<Vec<_>>(), [2.0]);
     let claim = "kind = 'ratio'\nnumerator = 'sqld/clients-16/rate'\ndenominator = 'sqld/clients-4/rate'\nat_most = 0.9";
     assert_eq!(
         judged(&record, claim),
-        (NotComparable, "clients-16: the server wedged in 1 of 2 runs".to_string())
+        (NotComparable, "clients-16: the server wedged in 1 of 6 runs".to_string())
     );
     let counted = "kind = 'bound'\nfigure = 'sqld/clients-16/failures'\nat_most = 0";
     assert_eq!(judged(&record, counted).0, Reproduced);
@@ -126,9 +130,9 @@ fn a_wedge_is_no_rate() {
 
 #[test]
 fn a_lone_figure_is_no_shape() {
-    let record = record_of("million", &["million"], 1, |phase, _| published("million", phase));
+    let record = record_of("million", &["million"], 6, |phase, _| published("million", phase));
     for (strict, verdict, piece) in
-        [(false, NotComparable, "alone in its group"), (true, Differs, "absolute: 2.00")]
+        [(false, NotComparable, "no other figure of its group"), (true, Differs, "absolute: 2.00")]
     {
         let report = comparison::judge(&reference("sqlitend-million"), &record, strict).unwrap();
         let rate = report.figures.iter().find(|figure| figure.key == "sqld/million/rate").unwrap();
@@ -163,25 +167,36 @@ fn health_of_every_run() {
     use Health::{Clean, Collapsed, Unknown, Wedged};
     let claim = "kind = 'health'\nleg = 'sqld'\nphases = ['clients-32', 'clients-64']\n\
                  among = ['collapsed', 'wedged']";
-    // The warm-up, which is not counted, comes first.
-    let of = |states: [[Health; 3]; 2]| {
-        record_of("sweep", &["clients-32", "clients-64"], 2, |phase, run| {
-            state(states[usize::from(phase == "clients-64")][run as usize - 1])
+    // The warm-up, which is not counted, comes first; the last state lasts for four more runs.
+    let in_runs = |runs: u32, states: [[Health; 3]; 2]| {
+        record_of("sweep", &["clients-32", "clients-64"], runs, |phase, run| {
+            state(states[usize::from(phase == "clients-64")][(run as usize - 1).min(2)])
         })
     };
+    let of = |states| in_runs(6, states);
     let judged = |states| judged(&of(states), claim);
     assert_eq!(
         judged([[Clean, Wedged, Collapsed], [Clean, Wedged, Wedged]]),
         (
             Reproduced,
-            "in 4 of 4 runs: clients-32 wedged, collapsed; clients-64 wedged, wedged; \
-             claimed: collapsed or wedged in each"
+            "in 12 of 12 runs: clients-32 wedged, collapsed, collapsed, collapsed, collapsed, collapsed; \
+             clients-64 wedged, wedged, wedged, wedged, wedged, wedged; claimed: collapsed or wedged in each"
+                .to_string()
+        )
+    );
+    let one = in_runs(1, [[Clean, Wedged, Wedged], [Clean, Wedged, Wedged]]);
+    assert_eq!(
+        super::clients::judged(&one, claim),
+        (
+            Undecided,
+            "in 2 of 2 runs: clients-32 wedged; clients-64 wedged; claimed: collapsed or wedged in each; \
+             1 run of it, and at least 6 decide"
                 .to_string()
         )
     );
     let (verdict, reason) = judged([[Wedged, Wedged, Clean], [Wedged, Clean, Clean]]);
     assert_eq!(verdict, Undecided);
-    assert!(reason.starts_with("in 1 of 4 runs: clients-32 wedged, clean; clients-64 clean, clean"));
+    assert!(reason.starts_with("in 1 of 12 runs: clients-32 wedged, clean, clean, "));
     assert_eq!(judged([[Wedged, Clean, Clean], [Wedged, Clean, Clean]]).0, Differs);
     // Unknown counts neither as claimed nor as another state.
     assert_eq!(judged([[Wedged, Wedged, Unknown], [Wedged, Wedged, Wedged]]).0, Undecided);
@@ -191,10 +206,10 @@ fn health_of_every_run() {
 #[test]
 fn health_of_the_phases_that_there_are() {
     let claim = "kind = 'health'\nleg = 'sqld'\nphases = ['clients-32', 'clients-64']\namong = ['wedged']";
-    let record = record_of("sweep", &["clients-32"], 1, |_, _| state(Health::Wedged));
+    let record = record_of("sweep", &["clients-32"], 6, |_, _| state(Health::Wedged));
     let (verdict, reason) = judged(&record, claim);
     assert_eq!(verdict, Reproduced);
-    assert!(reason.starts_with("in 1 of 1 runs: clients-32 wedged; claimed"), "{reason}");
+    assert!(reason.starts_with("in 6 of 6 runs: clients-32 wedged, wedged, "), "{reason}");
     let record = record_of("sweep", &["clients-16"], 1, |_, _| state(Health::Wedged));
     assert_eq!(
         judged(&record, claim),
@@ -218,21 +233,23 @@ fn seconds(runs: u32, of: impl Fn(usize, u32) -> u64, count: usize) -> Record {
 #[test]
 fn steady_to_the_end() {
     let wave = |second: usize| 1000 + 50 * (second as u64 % 3);
-    let (verdict, reason) = judged(&seconds(1, |second, _| wave(second), 100), STEADY);
+    let (verdict, reason) = judged(&seconds(6, |second, _| wave(second), 100), STEADY);
     assert_eq!(verdict, Reproduced);
-    assert!(reason.contains("over that of the first is 1.00 [0."), "{reason}");
+    assert!(reason.contains("over that of the first is 1.00 [1.00, 1.00]"), "{reason}");
+    // However many slices a run has, it is one run.
+    assert_eq!(judged(&seconds(1, |second, _| wave(second), 100), STEADY).0, Undecided);
     let half = |second: usize, _| if second >= 90 { 500 } else { wave(second) };
-    let (verdict, reason) = judged(&seconds(1, half, 100), STEADY);
+    let (verdict, reason) = judged(&seconds(6, half, 100), STEADY);
     assert_eq!(verdict, Differs);
     assert!(reason.contains("0.48 [") && reason.ends_with("claimed: at least 0.75"), "{reason}");
-    // One second of ten stands still, so the interval crosses the bound.
-    let gap = |second: usize, _| if second == 97 { 0 } else { 900 };
-    assert_eq!(judged(&seconds(1, gap, 100), STEADY).0, Undecided);
-    // Each of five runs gives one value.
+    // In one run, three seconds of ten stand still, so the interval crosses the bound.
+    let gap = |second: usize, run| if second >= 97 && run == 3 { 0 } else { 900 };
+    assert_eq!(judged(&seconds(6, gap, 100), STEADY).0, Undecided);
+    // Each of six runs gives one value.
     let (verdict, reason) =
-        judged(&seconds(5, |second, run| if second < 90 { 100 } else { 80 + u64::from(run) }, 100), STEADY);
+        judged(&seconds(6, |second, run| if second < 90 { 100 } else { 80 + u64::from(run) }, 100), STEADY);
     assert_eq!(verdict, Reproduced);
-    assert!(reason.contains("0.84 [0.82, 0.86]"), "{reason}");
+    assert!(reason.contains("0.84 [0.82, 0.87]"), "{reason}");
 }
 
 #[test]
@@ -243,9 +260,9 @@ fn tenths_are_of_time() {
         slices.push((100, 500_000_000));
         Measure { slices, ..Measure::default() }
     };
-    let (verdict, reason) = judged(&record_of("million", &["million"], 1, slices), STEADY);
+    let (verdict, reason) = judged(&record_of("million", &["million"], 6, slices), STEADY);
     assert_eq!(verdict, Differs);
-    assert!(reason.contains("0.73 (too few"), "{reason}");
+    assert!(reason.contains("0.73 [0.73, 0.73]"), "{reason}");
     for (record, piece) in [
         (seconds(1, |_, _| 1000, 9), "run 2 has 9 slices; 10 are needed"),
         (seconds(1, |second, _| second as u64, 10), "the first tenth brought no answer"),
@@ -254,7 +271,7 @@ fn tenths_are_of_time() {
         assert_eq!(verdict, NotComparable);
         assert!(reason.contains(piece), "{reason}");
     }
-    let mut dead = seconds(5, |second, _| if second < 50 { 1000 } else { 0 }, 100);
+    let mut dead = seconds(6, |second, _| if second < 50 { 1000 } else { 0 }, 100);
     assert_eq!(judged(&dead, STEADY).0, Differs);
     dead.legs[0].phases.clear();
     assert_eq!(judged(&dead, STEADY), (Missing, "the record has no sample of sqld/million".to_string()));
@@ -262,19 +279,19 @@ fn tenths_are_of_time() {
 
 #[test]
 fn busy_that_surfaces() {
-    let failing = |phase: &str, run| {
-        let busy = u64::from(phase == "clients-8" && run == 2);
+    let failing = |phase: &str, _| {
+        let busy = u64::from(phase == "clients-8");
         let errors = [("SQLITE_BUSY".to_string(), busy), ("hung".to_string(), 3)].into();
         Measure { errors, busy: Some(40), busy_surfaced: Some(busy), ..published("sweep", phase) }
     };
-    let record = record_of("sweep", &["clients-4", "clients-8"], 1, failing);
+    let record = record_of("sweep", &["clients-4", "clients-8"], 6, failing);
     let each = |figures: &str| judged(&record, &format!("kind = 'each'\nfigures = [{figures}]\nat_most = 0"));
     assert_eq!(each("'sqld/clients-4/busy-surfaced'").0, Reproduced);
     assert_eq!(each("'sqld/clients-4/busy-surfaced', 'sqld/clients-8/busy-surfaced'").0, Differs);
     assert_eq!(each("'sqld/clients-4/failures'").0, Differs);
     let (verdict, reason) = judged(&record, "kind = 'value'\nquantity = 'busy-surfaced'\nequals = 0");
     assert_eq!(verdict, Differs);
-    assert!(reason.starts_with("1 statements that failed because the server was busy"), "{reason}");
+    assert!(reason.starts_with("7 statements that failed because the server was busy"), "{reason}");
     // A client that does not repeat statements counts each of these as a failure.
     assert_eq!(
         judged(&super::machine(1.0), "kind = 'bound'\nfigure = 'sqld/insert-1/busy-surfaced'\nat_most = 1").0,

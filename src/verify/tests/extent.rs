@@ -14,7 +14,7 @@ fn report(record: &Record) -> Report {
 
 /// A sweep over these phases, with one parameter that differs from the published one.
 fn sweep(phases: &[&str], parameter: &str, value: Value) -> Record {
-    let mut record = record_of("sweep", phases, 1, |phase, _| published("sweep", phase));
+    let mut record = record_of("sweep", phases, 6, |phase, _| published("sweep", phase));
     record.parameters.insert(parameter.to_string(), value);
     record
 }
@@ -67,7 +67,7 @@ fn one_level_has_no_shape() {
     let report = report(&sweep(&["clients-4"], "clients", json!([4])));
     let (verdict, reason) = figure(&report, "sqld/clients-4/rate");
     assert_eq!(verdict, NotComparable);
-    assert!(reason.contains("alone in its group"), "{reason}");
+    assert!(reason.contains("no other figure of its group"), "{reason}");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn other_work_stays_other_work() {
 
 #[test]
 fn a_million_of_another_scale_is_no_million() {
-    let mut record = record_of("million", &["million"], 1, |phase, _| published("million", phase));
+    let mut record = record_of("million", &["million"], 6, |phase, _| published("million", phase));
     record.parameters.insert("scale".to_string(), json!("1/100"));
     let scaled = report(&record);
     assert_eq!(work(&scaled, "--scale"), (None, "published 1/1, here scaled down to 1/100".to_string()));

@@ -30,17 +30,17 @@ fn notes(record: &Record) -> String {
 
 #[test]
 fn the_parts_add_up_in_every_run() {
-    let record = whole(5);
+    let record = whole(7);
     let sides = Sides::of(&record).unwrap();
     let steps = shape().whole().unwrap();
-    for run in 1..=5 {
+    for run in 1..=7 {
         for taken in [&steps[..1], steps] {
             let Parts { elapsed_ns, parts, .. } = sides.of_steps(taken, run).unwrap();
             assert_eq!(parts.into_iter().map(Option::unwrap).sum::<i64>(), elapsed_ns, "run {run}");
         }
     }
     let split = sides.split(&["point-lookups"]).unwrap();
-    // The third run is the middle one: 96 ms, or 34.8 ms when held, of which 6 ms are the wire.
+    // The fourth run is the middle one: 96 ms, or 34.8 ms when held, of which 6 ms are the wire.
     assert_eq!((split.statements, split.ms, split.client_cpu), (100, 96.0, Some(0.2)));
     let expected = [6.0, 20.0, (96.0 - 20.0) - (34.8 - 12.0), 34.8 - 12.0 - 6.0];
     for (part, expected) in split.parts.into_iter().zip(expected) {
@@ -50,7 +50,7 @@ fn the_parts_add_up_in_every_run() {
 
 #[test]
 fn both_tables_and_what_they_come_to() {
-    let record = whole(5);
+    let record = whole(7);
     let [costs, shares] = &tables(&record)[..] else { panic!("two tables") };
     assert_eq!(
         row(costs, "insert-1"),
@@ -88,7 +88,7 @@ fn few_runs_have_no_interval() {
 #[test]
 fn what_a_missing_leg_would_tell_stays_empty() {
     let without = |names: &[&str]| {
-        let mut record = whole(5);
+        let mut record = whole(7);
         record.legs.retain(|leg| !names.contains(&leg.name.as_str()));
         record
     };
@@ -111,21 +111,21 @@ fn what_a_missing_leg_would_tell_stays_empty() {
 
 #[test]
 fn a_run_that_does_not_count_is_left_out_of_both_sides() {
-    let mut record = whole(5);
-    record.legs[2].runs[4].rejected = Some(Failure::saying(Cause::Error, "a drop"));
+    let mut record = whole(7);
+    record.legs[2].runs[6].rejected = Some(Failure::saying(Cause::Error, "a drop"));
     let sides = Sides::of(&record).unwrap();
-    assert_eq!(sides.of_steps(&["insert-1"], 5).unwrap().parts[2..], [None, None]);
+    assert_eq!(sides.of_steps(&["insert-1"], 7).unwrap().parts[2..], [None, None]);
     assert!(sides.of_steps(&["insert-1"], 4).unwrap().parts.iter().all(Option::is_some));
     record.legs[1].phases[0].samples.pop();
     let sides = Sides::of(&record).unwrap();
     let steps = shape().whole().unwrap();
-    assert_eq!(sides.of_steps(steps, 5), None);
+    assert_eq!(sides.of_steps(steps, 7), None);
 }
 
 #[test]
 fn a_negative_part_is_shown() {
-    let fast_floor = leg("floor", 5, |_, _| 25.0, None);
-    let mut record = whole(5);
+    let fast_floor = leg("floor", 7, |_, _| 25.0, None);
+    let mut record = whole(7);
     record.legs[4] = fast_floor;
     let shares = &tables(&record)[1];
     assert_eq!(row(shares, "full-scan")[2..6], ["25.0", "20.0", "53.2", "-2.20"]);
@@ -134,7 +134,7 @@ fn a_negative_part_is_shown() {
 
 #[test]
 fn a_server_that_does_not_tell_its_time_leaves_its_part_open() {
-    let mut record = whole(5);
+    let mut record = whole(7);
     for phase in &mut record.legs[1].phases {
         phase.samples.iter_mut().for_each(|sample| sample.measure.detail = None);
     }
@@ -154,7 +154,7 @@ fn medians_that_do_not_add_up_are_told() {
 
 #[test]
 fn other_statements_are_told() {
-    let mut record = whole(5);
+    let mut record = whole(7);
     record.legs[1].runs[0].work = Some("other".to_string());
     assert!(notes(&record).contains("STATEMENTS DIFFER"));
 }
@@ -167,11 +167,11 @@ fn cited(record: &Record) -> String {
 
 #[test]
 fn the_ratio_is_cited() {
-    let said = cited(&whole(5));
+    let said = cited(&whole(7));
     for expected in [
         "met      interval within ±1 %: 95 % interval of the median sqld/total/ratio is ±0.00 %",
-        "met      same statements: the same sequence in 25 runs of all legs",
-        "sqld over embedded: 8.00× (median of 5 runs, 95 % interval 8.00 to 8.00; 1.440 s against 0.180 s)",
+        "met      same statements: the same sequence in 35 runs of all legs",
+        "sqld over embedded: 8.00× (median of 7 runs, 95 % interval 8.00 to 8.00; 1.440 s against 0.180 s)",
         "title  = {{SQLite serverless, measured with repro}}",
         "author = {{A \\& B}}",
         "SHA-256 of the record: 0123abcd",
@@ -182,7 +182,7 @@ fn the_ratio_is_cited() {
 
 #[test]
 fn one_side_is_no_figure() {
-    let mut record = whole(5);
+    let mut record = whole(7);
     record.legs.truncate(1);
     assert!(cited(&record).ends_with("no run of both sides counts, so there is no figure to cite"));
 }
