@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 ///
 /// Without a command, it measures the official tool, which was compiled from pinned sources with
 /// `cc -O3 -DSQLITE_ENABLE_RTREE` and is inside this program: nothing is built or fetched. The tool runs once
-/// to check its answers, once to warm up and five times for the figures. The table shows medians with 95 %
+/// to check its answers, once to warm up and six times for the figures. The table shows medians with 95 %
 /// intervals, and every sample goes into a record.
 #[derive(Parser)]
 #[command(name = "repro", version, args_conflicts_with_subcommands = true, after_help = Exit::IN_WORDS)]

@@ -12,6 +12,7 @@ use crate::study::{Study, Task, registry};
 use crate::verify::verdict::Report;
 use crate::verify::{Reference, Verdict, comparison};
 use anyhow::{Result, anyhow, bail};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -105,13 +106,30 @@ fn measure(task: &dyn Task, setting: &Setting, measured: &mut Vec<Record>) -> Re
     Ok(record)
 }
 
+/// A report as JSON, with the verdict on the whole.
+#[derive(Serialize)]
+struct Judged<'a> {
+    verdict: Verdict,
+    reason: String,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+impl Judged<'_> {
+    fn of(report: &Report) -> Judged<'_> {
+        let (verdict, reason) = report.whole();
+        Judged { verdict, reason, report }
+    }
+}
+
 fn publish(args: &VerifyArgs, reports: &[Report], tables: &[Table]) -> Result<()> {
     let stdout = [&args.json, &args.markdown].into_iter().flatten().any(|path| path.as_os_str() == "-");
     if !stdout {
         output::print_tables(tables)?;
     }
     if let Some(path) = &args.json {
-        output::write(path, &(serde_json::to_string_pretty(reports)? + "\n"))?;
+        let judged: Vec<Judged> = reports.iter().map(Judged::of).collect();
+        output::write(path, &(serde_json::to_string_pretty(&judged)? + "\n"))?;
     }
     if let Some(path) = &args.markdown {
         let command = Program::this().command.join(" ");

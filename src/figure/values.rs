@@ -35,6 +35,11 @@ impl Values {
         Values::of_runs(runs.to_vec(), 0.0)
     }
 
+    /// Returns times that the tool printed, in ms, by the number of their run, or `None` if there are none.
+    pub fn printed(runs: &[(u32, f64)]) -> Option<Values> {
+        Values::of_runs(runs.to_vec(), CLOCK_ERROR_MS)
+    }
+
     /// Returns the summary of the values; its interval is the one of the runs.
     pub fn summary(&self) -> Option<Summary> {
         Summary::of(&self.samples(), self.error)

@@ -2,6 +2,7 @@
 
 use super::table::{Table, Text, Tone, cells, left, ms, right};
 use crate::stats::{self, ratio::shown};
+use crate::verify::power::Power;
 use crate::verify::verdict::{FigureJudgement, Report, Verdict};
 
 /// Returns the table of figures with their verdicts, with the work, the claims and a summary around it.
@@ -19,7 +20,7 @@ pub fn table(report: &Report) -> Table {
             right("/ machine factor"),
             left("verdict"),
         ],
-        rows: report.figures.iter().map(row).collect(),
+        rows: report.figures.iter().filter(|figure| !figure.only_strict).map(row).collect(),
         notes: notes(report),
     }
 }
@@ -143,9 +144,20 @@ fn notes(report: &Report) -> Vec<Text> {
         "{reproduced} reproduced, {differs} {differ}, {missing} missing, {undecided} undecided, {not_comparable} not \
          comparable"
     )));
+    notes.extend(report.power.as_ref().map(|power| power_line(power).into()));
     let (verdict, reason) = report.whole();
     notes.push(Text::new(format!("{}: {verdict}: {reason}", report.reference), tone(verdict)));
     notes
+}
+
+fn power_line(power: &Power) -> String {
+    let list = |names: &[String]| if names.is_empty() { "none".to_string() } else { names.join(", ") };
+    format!(
+        "power: of the measured builds and workloads (docs/power.md), these figures refuse {}; they can't tell from the \
+         cited one: {}",
+        list(&power.refused),
+        list(&power.passed)
+    )
 }
 
 fn keys(figures: &[&FigureJudgement]) -> String {

@@ -3,6 +3,7 @@
 use super::claim::Claim;
 use super::extent::Extent;
 use super::factor::{Group, Member};
+use super::power;
 use super::reference::{Figure, Reference};
 use super::verdict::{FigureJudgement, Judgement, Report, Verdict, other_work};
 use super::work::same_work;
@@ -33,6 +34,7 @@ pub fn judge(reference: &Reference, record: &Record, strict: bool) -> Result<Rep
         runs: leg.counted().len(),
         partial: record.partial.as_ref().map(ToString::to_string),
         tolerance: reference.about.tolerance.factor,
+        power: power::of(reference),
         spread_bound: reference.about.tolerance.spread(),
         strict,
         figures: measured.iter().map(|m| context.figure(m)).collect(),
@@ -84,7 +86,7 @@ impl<'a> Measured<'a> {
         let same_step = self.name.as_ref() == Some(&self.figure.step);
         let counts = self.figure.not_comparable.is_none() && self.spoilt.is_none() && same_step;
         let values = self.values.as_ref().filter(|_| counts && self.figure.key.has_machine_factor())?;
-        Some(Member { figure: self.figure, values, ratio: self.ratio?.value })
+        Member::of(self.figure, values)
     }
 }
 
@@ -130,6 +132,7 @@ impl Context<'_> {
             ratio: measured.ratio.map(|ratio| ratio.value),
             relative: relative.map(|ratio| ratio.value),
             relative_interval: relative.and_then(|ratio| ends(ratio.interval)),
+            only_strict: !self.strict && measured.figure.key.kind() == Kind::Latency,
             verdict,
             reason,
         }

@@ -24,7 +24,13 @@ pub struct Member<'a> {
     pub ratio: f64,
 }
 
-impl Member<'_> {
+impl<'a> Member<'a> {
+    /// Returns a figure that was measured; `None` if a clock did not resolve it.
+    pub fn of(figure: &'a Figure, values: &'a Values) -> Option<Member<'a>> {
+        let ratio = values.against(figure.value, figure.error)?.value;
+        Some(Member { figure, values, ratio })
+    }
+
     /// Returns the errors of the measured and of the published value, as fractions of them.
     fn errors(&self) -> (f64, f64) {
         let Figure { value, error, .. } = self.figure;

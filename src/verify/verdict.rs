@@ -1,5 +1,6 @@
 //! Verdicts, and the judgements that they appear in.
 
+use super::power::Power;
 use crate::stats::{FEWEST_RUNS, Interval, Ratio, counted};
 use serde::Serialize;
 use std::fmt;
@@ -125,6 +126,8 @@ pub struct FigureJudgement {
     pub relative: Option<f64>,
     /// The 95 % interval of `relative`.
     pub relative_interval: Option<(f64, f64)>,
+    /// Whether only `--strict` would judge the figure, because it is a latency; tables fold these into one line.
+    pub only_strict: bool,
     /// How the figure was judged.
     pub verdict: Verdict,
     /// The reason for the verdict.
@@ -166,6 +169,8 @@ pub struct Report {
     pub factors: Vec<Factor>,
     /// The factor by which a figure may be off after division by the machine factor.
     pub tolerance: f64,
+    /// What the figures can't tell apart; `None` if no variant of the work was measured.
+    pub power: Option<Power>,
     /// The largest spread that the figures of a group may have.
     pub spread_bound: f64,
     /// Whether absolute times were judged, too.
@@ -224,7 +229,7 @@ impl Report {
                 format!("the record has nothing to judge {missing} of {judged} figures and claims by"),
             ),
             () if reproduced + undecided == 0 => {
-                (Verdict::NotComparable, "no figure and no claim can be judged".to_string())
+                (Verdict::Undecided, "no figure and no claim can be judged by this record".to_string())
             }
             () if let Some(what) = unknown_work(&self.work) => {
                 (Verdict::Undecided, format!("not known whether the work is the same: {what}"))
@@ -305,6 +310,7 @@ mod tests {
             }],
             factors: Vec::new(),
             tolerance: 2.0,
+            power: None,
             spread_bound: 0.28,
             strict: false,
             figures: Vec::new(),
@@ -322,8 +328,8 @@ mod tests {
             (&[Undecided], Undecided),
             // What can't be compared neither counts as decided nor as undecided.
             (&[Reproduced, NotComparable, NotComparable], Reproduced),
-            (&[NotComparable], NotComparable),
-            (&[], NotComparable),
+            (&[NotComparable], Undecided),
+            (&[], Undecided),
             (&[Reproduced, Undecided, Missing], Missing),
             (&[Reproduced, Reproduced, Reproduced, Missing, Differs], Differs),
         ] {

@@ -3,9 +3,11 @@
 mod claims;
 mod clients;
 mod extent;
+mod factor;
 mod figures;
 mod grade;
 mod keys;
+mod power;
 mod references;
 
 use super::reference::{Reference, Text};
