@@ -5,7 +5,7 @@
 //!
 //! Each round runs every variant once; the table holds the median of ROUNDS (default 5) of each row, in ms. An
 //! OUTPUT is a saved output of the tool from elsewhere, whose file name names the variant; its first run is taken
-//! as it is. The sources are those that this program was built from. Progress goes to stderr.
+//! as it is, and one that can't be read is left out. The sources are those that this program was built from. Progress goes to stderr.
 
 use repro::instrument::build::{CITED_FLAGS, compile};
 use repro::stats::median;
@@ -54,8 +54,14 @@ fn main() {
     let mut order: Vec<String> = variants.into_iter().map(|variant| variant.name).collect();
     for file in words.iter().skip(1) {
         let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        add(&mut times, &mut keys, &name, &std::fs::read(file).expect("OUTPUT can be read"));
-        order.push(name);
+        let output = std::fs::read(file).expect("OUTPUT can be read");
+        match import::import(&output) {
+            Ok(_) => {
+                add(&mut times, &mut keys, &name, &output);
+                order.push(name);
+            }
+            Err(error) => eprintln!("{name} is left out: {error}"),
+        }
     }
     print(&order, &keys, &times);
 }

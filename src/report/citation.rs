@@ -1,7 +1,7 @@
 //! The citation of a record: one line, BibTeX, and the grade.
 
 use super::table::{Text, Tone};
-use crate::figure::{FigureKey, Figures};
+use crate::figure::{Effect, FigureKey, Figures, spelt};
 use crate::record::Record;
 use crate::verify::grade::{self, Condition};
 
@@ -26,15 +26,42 @@ pub struct Source<'a> {
 }
 
 /// Returns one line that says what was measured, on which machine, how often and how precisely.
-fn line(record: &Record, headline: &Headline) -> String {
-    format!(
-        "{}; {}; {}; repro {} ({})",
-        headline.words,
-        record.host.as_ref().and_then(|host| host.cpu.model.as_deref()).unwrap_or("unknown CPU"),
-        record.started.strftime("%Y-%m-%d"),
-        record.program.version,
-        record.program.revision
-    )
+fn line(figures: Figures, headline: &Headline) -> String {
+    let record = figures.record;
+    let date = match record.imported {
+        Some(_) => "date not known".to_string(),
+        None => record.started.strftime("%Y-%m-%d").to_string(),
+    };
+    let filesystem = record.storage.as_ref().and_then(|storage| storage.filesystem.as_ref());
+    let storage = filesystem.map(|filesystem| format!("files on {}", filesystem.kind));
+    let parts = [
+        Some(headline.words.clone()),
+        options(figures, &headline.words),
+        storage,
+        Some(
+            record.host.as_ref().and_then(|host| host.cpu.model.clone()).unwrap_or("unknown CPU".to_string()),
+        ),
+        Some(date),
+        Some(format!("repro {} ({})", record.program.version, record.program.revision)),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// Returns every option that is not the default, affects what is measured and is not among the words already, as the
+/// command line spells it; `None` if there is none.
+fn options(figures: Figures, words: &str) -> Option<String> {
+    let defaults = (figures.shape.parameters)(&serde_json::json!({})).unwrap_or_default();
+    let other = |(name, value): (&String, &serde_json::Value)| {
+        let affects = (figures.shape.effect)(name) != Effect::Nothing && defaults.get(name) != Some(value);
+        let option = format!("--{}", name.replace('_', "-"));
+        let spelt = match value {
+            serde_json::Value::Bool(true) => option,
+            value => format!("{option} {}", spelt(Some(value))),
+        };
+        (affects && !words.contains(&spelt)).then_some(spelt)
+    };
+    let other: Vec<String> = figures.record.parameters.iter().filter_map(other).collect();
+    (!other.is_empty()).then(|| format!("with {}", other.join(" ")))
 }
 
 /// A citation with its grade.
@@ -64,7 +91,7 @@ pub fn of(figures: Figures, headline: Result<Headline, String>, source: &Source)
     lines.push(Text::default());
     match headline {
         Ok(headline) => {
-            let line = line(figures.record, &headline);
+            let line = line(figures, &headline);
             let entry = bibtex(figures.record, source, &line, citable);
             lines.extend([line.into(), Text::default(), entry.into()]);
         }
@@ -91,10 +118,13 @@ fn bibtex(record: &Record, source: &Source, line: &str, citable: bool) -> String
     let mut fields = vec![
         ("author", format!("{{{}}}", escaped(source.author.unwrap_or(&program)))),
         ("title", format!("{{SQLite {}, measured with repro}}", escaped(&record.study))),
-        ("year", record.started.strftime("%Y").to_string()),
-        ("date", record.started.strftime("%Y-%m-%d").to_string()),
-        ("note", format!("{}{}{}", warning, escaped(line), escaped(&hash))),
     ];
+    // The date on which an output was imported says nothing about when it was measured.
+    if record.imported.is_none() {
+        fields.push(("year", record.started.strftime("%Y").to_string()));
+        fields.push(("date", record.started.strftime("%Y-%m-%d").to_string()));
+    }
+    fields.extend([("note", format!("{}{}{}", warning, escaped(line), escaped(&hash)))]);
     // URL packages take the address as it is; only characters that would end the field are removed.
     fields.extend(source.url.map(|url| ("url", url.replace(['{', '}', '\\', ' '], ""))));
     let fields: Vec<String> =

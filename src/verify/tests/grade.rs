@@ -57,3 +57,33 @@ fn other_statements_on_another_leg_are_seen() {
     let other = with(|record| record.legs[1].runs[3].work = Some("other".to_string()));
     assert_eq!(met(&other, Requirement::SameStatements), Some(false));
 }
+
+#[test]
+fn runs_that_can_not_have_been_are_refused() {
+    let sound = |change: fn(&mut Record)| met(&with(change), Requirement::SoundRuns);
+    assert_eq!(sound(|_| ()), Some(true));
+    let copied = sound(|record| {
+        for phase in &mut record.legs[1].phases {
+            phase.samples[4].measure = phase.samples[2].measure.clone();
+        }
+    });
+    assert_eq!(copied, Some(false), "a run twice");
+    let gap = sound(|record| {
+        record.legs[0].phases[3].samples.remove(5);
+    });
+    assert_eq!(gap, Some(false), "a phase that one run lacks");
+    let absent = sound(|record| {
+        record.legs[0].phases.remove(3);
+    });
+    assert_eq!(absent, Some(false), "a phase that every run lacks");
+    let early = sound(|record| {
+        record.finished = Some(record.started);
+        record.legs[0].runs[2].wall_ns = Some(3_000_000_000);
+    });
+    assert_eq!(early, Some(false), "more time than passed");
+    let longer = sound(|record| {
+        let run = &mut record.legs[0].runs[2];
+        (run.total_ms, run.wall_ns) = (Some(2000), Some(1_000_000_000));
+    });
+    assert_eq!(longer, Some(false), "a TOTAL longer than its process");
+}

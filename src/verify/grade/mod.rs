@@ -1,5 +1,7 @@
 //! Decides whether a record is fit to be cited, condition by condition.
 
+mod sound;
+
 use crate::figure::{FigureKey, Figures, Metric};
 use crate::record::{Answer, Cause, Flag, Leg, Record, Run};
 use crate::stats;
@@ -22,6 +24,8 @@ pub enum Requirement {
     SameStatements,
     /// TOTAL is the sum of its rows.
     TotalAddsUp,
+    /// The samples can be what they say: every phase in every run, no run twice, and no more time than passed.
+    SoundRuns,
     /// There are enough runs for an interval.
     EnoughRuns,
     /// The interval of the cited figure is narrow.
@@ -45,7 +49,8 @@ impl Requirement {
             Requirement::RightAnswers => "right answers",
             Requirement::SameStatements => "same statements",
             Requirement::TotalAddsUp => "TOTAL adds up",
-            Requirement::EnoughRuns => "at least 5 runs",
+            Requirement::SoundRuns => "sound runs",
+            Requirement::EnoughRuns => "at least 6 runs",
             Requirement::NarrowInterval => "interval within ±1 %",
             Requirement::QuietMachine => "quiet machine",
             Requirement::SaneClock => "sane clock",
@@ -74,6 +79,9 @@ pub const MOST_PRESSURE: f64 = 0.05;
 /// The flags of the published build; see [`crate::record::BuildFacts::command`].
 const CITED_COMMAND: &str = "-O3 -DSQLITE_ENABLE_RTREE speedtest1.c sqlite3.c -lpthread -ldl -lm";
 
+/// The pin: `NAME_sha256=` for each source.
+const PIN: &str = include_str!("../../../vendor/sqlite.lock");
+
 /// What the conditions are decided by.
 struct Judged<'a> {
     figures: Figures<'a>,
@@ -97,6 +105,7 @@ pub fn conditions(figures: Figures, headline: Option<FigureKey>) -> Vec<Conditio
         Some(judged.answers()),
         judged.same_statements(),
         judged.total_adds_up(),
+        Some(judged.sound()),
         Some(judged.runs()),
         Some(judged.interval()),
         Some(judged.quiet()),
@@ -155,6 +164,9 @@ impl<'a> Judged<'a> {
         let other = without(all(), |leg| leg.engine.pinned() != Some(false));
         let unknown = without(all(), |leg| leg.engine.pinned().is_some());
         let (met, detail) = match (other.as_slice(), unknown.as_slice()) {
+            _ if let Some(source) = self.other_source() => {
+                (Some(false), format!("unpinned: the hash of {source} is not the pinned one"))
+            }
             ([], []) => (Some(true), "each engine is the pinned one, or the one in this program".to_string()),
             ([], unknown) => (None, format!("the record does not say what {} ran", unknown.join(", "))),
             (other, _) => {
@@ -162,6 +174,14 @@ impl<'a> Judged<'a> {
             }
         };
         condition(Requirement::Pinned, met, detail)
+    }
+
+    /// Returns a source of the tool whose hash is not pinned, whatever the record says of itself.
+    fn other_source(&self) -> Option<&'a String> {
+        let legs = self.record.legs.iter().filter(|_| self.figures.shape.has_rows());
+        let mut sources = legs.filter_map(|leg| leg.engine.build.as_ref()).flat_map(|build| &build.sources);
+        let pinned = |hash: &str| PIN.lines().any(|line| line.ends_with(&format!("_sha256={hash}")));
+        sources.find(|(_, hash)| !pinned(hash)).map(|(name, _)| name)
     }
 
     /// Checks the flags of a tool that this program or somebody else compiled.
@@ -218,6 +238,14 @@ impl<'a> Judged<'a> {
             Err(reason) => (false, reason),
         };
         Some(condition(Requirement::TotalAddsUp, Some(met), detail))
+    }
+
+    fn sound(&self) -> Condition {
+        let fault = sound::fault(self.record, self.figures.shape);
+        let met = fault.is_none();
+        let whole =
+            || "every phase in every run, no two runs alike, and no more time than passed".to_string();
+        condition(Requirement::SoundRuns, Some(met), fault.unwrap_or_else(whole))
     }
 
     fn runs(&self) -> Condition {
