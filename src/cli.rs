@@ -398,9 +398,30 @@ pub struct CompareArgs {
     #[arg(value_name = "B")]
     pub base: PathBuf,
 
-    /// Exit with status 1 if the whole 95 % interval of a total shows that A is slower by more than this
+    /// Exit with status 1 if the whole 95 % interval of a total shows that A is slower by more than this, and with 4 if
+    /// the records do not decide it
     #[arg(long, value_name = "PERCENT", value_parser = parse::percent)]
     pub fail_over: Option<f64>,
+
+    /// Compare records of different work, too, and list how it differs
+    #[arg(long)]
+    pub anyway: bool,
+
+    /// Write the comparison as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write the comparison as Markdown; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+
+    /// Write the figures as CSV; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+
+    /// Whether existing files are overwritten.
+    #[command(flatten)]
+    pub force: ForceArgs,
 }
 
 /// `repro list`.

@@ -303,14 +303,14 @@ fn records_of_the_same_work_are_compared() {
     let table = home.repro(&["compare", "a.json", "b.json"]).exits(0).out;
     assert!(table.contains("main/100") && table.contains("not interleaved"), "{table}");
     let verdict = table.lines().find(|line| line.starts_with("TOTAL: A / B is ")).unwrap();
-    let words = ["no difference shown", "A slower", "A faster"];
-    assert!(words.iter().any(|word| verdict.ends_with(word)), "{verdict}");
+    let words = ["no difference shown", "A slower", "A faster", "undecided: no more than drift"];
+    assert!(words.iter().any(|word| verdict.contains(&format!(": {word} (the smallest"))), "{verdict}");
 
     // Compared with itself it shows no difference, and a hundred times the time exceeds any limit.
     home.repro(&["compare", "a.json", "a.json", "--fail-over", "100%"]).exits(0).prints(&[
         "TOTAL: A / B is 1.000",
         ": no difference shown",
-        "limit +100.0 %: no total of A is shown to exceed it",
+        "limit +100.0 %: no total of A exceeds it",
     ]);
     home.write("slow.json", scaled(&a, 100).to_string());
     home.repro(&["compare", "slow.json", "a.json", "--fail-over", "100%"]).exits(1).prints(&[
@@ -334,6 +334,33 @@ fn records_of_other_work_are_not_compared() {
         .says(&["one.json and two.json: the records did not measure the same work: --size 1 and 2"]);
     home.measure("main.json", &["--runs", "1", "--testset", "main"]);
     home.repro(&["compare", "one.json", "main.json"]).exits(2).says(&["--testset mix1 and main"]);
+    home.repro(&["compare", "one.json", "main.json", "--anyway"]).exits(0).prints(&[
+        "NOT THE SAME WORK: --testset mix1 and main",
+        "a sum of other phases",
+        "there is no total to compare",
+    ]);
+    // What is not decided does not pass.
+    for other in ["one.json", "main.json"] {
+        home.repro(&["compare", "one.json", other, "--anyway", "--fail-over", "50%"])
+            .exits(4)
+            .prints(&["limit +50.0 %: undecided"]);
+    }
+    // Nor does a wrong answer, whatever its times.
+    let mut wrong = load(&home.file("one.json"));
+    wrong["legs"][0]["answer"] = json!({ "verdict": "wrong", "found": "1 a", "expected": "1 b" });
+    home.write("wrong.json", wrong.to_string());
+    home.repro(&["compare", "wrong.json", "one.json"])
+        .exits(2)
+        .says(&["the answers of native in A are wrong"]);
+    // A setting may be what is compared, but it is named.
+    home.measure("nosync.json", &["--runs", "1", "--nosync"]);
+    home.repro(&["compare", "nosync.json", "one.json"])
+        .exits(0)
+        .prints(&["what differs: --nosync true and its default"]);
+    home.repro(&["compare", "one.json", "one.json", "--json", "c.json", "--csv", "-"])
+        .exits(0)
+        .prints(&["key,name,unit,a,b,ratio,interval,verdict"]);
+    assert_eq!(load(&home.file("c.json"))["drift"], 1.0);
 }
 
 #[test]

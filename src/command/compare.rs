@@ -3,26 +3,84 @@
 use super::{output, record};
 use crate::cli::CompareArgs;
 use crate::exit::Exit;
-use crate::report::compare::compare;
+use crate::record::Program;
+use crate::report::compare::{Comparison, compare};
+use crate::report::table;
 use anyhow::{Result, anyhow};
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Prints two records side by side.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
+    output::check(&[args.json.as_deref(), args.markdown.as_deref(), args.csv.as_deref()], args.force)?;
     let ((study, new), (_, base)) = (record::load(&args.new)?, record::load(&args.base)?);
-    let comparison = compare(study.shape(), &new, &base)
+    let comparison = compare(study.shape(), &new, &base, args.anyway)
         .map_err(|reason| anyhow!("{} and {}: {reason}", args.new.display(), args.base.display()))?;
-    output::print_tables(&[comparison.table])?;
+    let shown = publish(args, &comparison)?;
     let Some(limit) = args.fail_over else { return Ok(Exit::Fine) };
-    let slower: Vec<&str> = comparison
-        .totals
-        .iter()
-        .filter(|(_, ratio)| ratio.interval.is_some_and(|interval| interval.low > 1.0 + limit))
-        .map(|(name, _)| name.as_str())
-        .collect();
-    let word = match slower.is_empty() {
-        true => "no total of A is shown to exceed it".to_string(),
-        false => format!("A exceeds it ({})", slower.join(", ")),
+    let (exit, word) = match comparison.exceeds(limit) {
+        Some(true) => (Exit::Differs, "A exceeds it"),
+        Some(false) => (Exit::Fine, "no total of A exceeds it"),
+        None => (Exit::Undecided, "undecided, these records do not show whether A exceeds it"),
     };
-    output::print(&format!("limit +{:.1} %: {word}\n", limit * 100.0))?;
-    Ok(if slower.is_empty() { Exit::Fine } else { Exit::Differs })
+    let line = format!("limit +{:.1} %: {word}\n", limit * 100.0);
+    if shown {
+        output::print(&line)?;
+    } else {
+        eprint!("{line}");
+    }
+    Ok(exit)
+}
+
+/// Writes the formats, and returns whether standard output was free for the table.
+fn publish(args: &CompareArgs, comparison: &Comparison) -> Result<bool> {
+    let table = std::slice::from_ref(&comparison.table);
+    let files = [&args.json, &args.markdown, &args.csv];
+    let shown = !files.into_iter().flatten().any(|path| path.as_os_str() == "-");
+    if shown {
+        output::print_tables(table)?;
+    }
+    if let Some(path) = &args.json {
+        output::write(path, &(serde_json::to_string_pretty(&Compared::of(comparison))? + "\n"))?;
+    }
+    if let Some(path) = &args.markdown {
+        let command = Program::this().command.join(" ");
+        output::write(path, &format!("{}\nMade by `{command}`.\n", table::markdown(table)))?;
+    }
+    if let Some(path) = &args.csv {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(COLUMNS)?;
+        for row in &comparison.table.rows {
+            writer.write_record(row.iter().map(|cell| &cell.text))?;
+        }
+        output::write(path, &String::from_utf8(writer.into_inner()?)?)?;
+    }
+    Ok(shown)
+}
+
+/// The columns of the comparison, for programs.
+const COLUMNS: [&str; 8] = ["key", "name", "unit", "a", "b", "ratio", "interval", "verdict"];
+
+/// A comparison as JSON.
+#[derive(Serialize)]
+struct Compared<'a> {
+    other_work: &'a [String],
+    drift: f64,
+    notes: Vec<&'a str>,
+    figures: Vec<BTreeMap<&'static str, &'a str>>,
+}
+
+impl Compared<'_> {
+    fn of(comparison: &Comparison) -> Compared<'_> {
+        let mut figures = Vec::new();
+        for row in &comparison.table.rows {
+            figures.push(COLUMNS.into_iter().zip(row.iter().map(|cell| cell.text.as_str())).collect());
+        }
+        Compared {
+            other_work: &comparison.other_work,
+            drift: comparison.drift,
+            notes: comparison.table.notes.iter().map(|note| note.text.as_str()).collect(),
+            figures,
+        }
+    }
 }

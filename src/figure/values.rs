@@ -97,9 +97,12 @@ pub fn paired(a: &Values, b: &Values) -> Option<Ratio> {
     Ratio::of_pairs(&a.paired_with(b))
 }
 
-/// Returns the ratio of two sides that were not measured alternately.
+/// Returns the ratio of two sides that were not measured alternately. A single run is no exact figure: each side needs
+/// enough runs for an interval.
 pub fn ratio_apart(a: &Values, b: &Values) -> Option<Ratio> {
-    Ratio::of_medians(&a.samples(), a.error, &b.samples(), b.error)
+    let ratio = Ratio::of_medians(&a.samples(), a.error, &b.samples(), b.error)?;
+    let enough = a.runs.len().min(b.runs.len()) >= stats::FEWEST_RUNS as usize;
+    Some(Ratio { interval: ratio.interval.filter(|_| enough), ..ratio })
 }
 
 /// A record, read by the shape of its study.

@@ -2,10 +2,15 @@
 
 use super::head;
 use super::table::{Column, Table, Text, Tone, cells, left, right, three_digits};
-use crate::figure::{self, Effect, FigureKey, Figures, Metric, Shape, Values, spelt};
-use crate::record::{Leg, Record};
+use crate::figure::{self, FigureKey, Figures, Metric, Shape, Values};
+use crate::record::Record;
 use crate::stats::{self, Interval, Ratio};
-use std::collections::BTreeSet;
+
+mod work;
+
+/// How far apart two records of one executable were found that were made one after the other on a shared machine, as a
+/// factor (docs/compare.md). No smaller difference between such records is one.
+pub const DRIFT: f64 = 1.1;
 
 /// The comparison of two records.
 pub struct Comparison {
@@ -13,14 +18,42 @@ pub struct Comparison {
     pub totals: Vec<(String, Ratio)>,
     /// The table of the figures.
     pub table: Table,
+    /// In what the work differs; empty unless the records were compared anyway.
+    pub other_work: Vec<String>,
+    /// By which factor the machine may have drifted between the records: 1 if their sessions overlapped.
+    pub drift: f64,
+}
+
+impl Comparison {
+    /// Returns whether a total of A is longer than that of B by more than this fraction of it; `None` if the records do
+    /// not decide it.
+    pub fn exceeds(&self, limit: f64) -> Option<bool> {
+        if self.totals.is_empty() || !self.other_work.is_empty() {
+            return None;
+        }
+        let exceeds = |(_, ratio): &(String, Ratio)| {
+            let Interval { low, high } = ratio.interval?;
+            match () {
+                () if low > (1.0 + limit).max(self.drift) => Some(true),
+                () if high <= 1.0 + limit => Some(false),
+                () => None,
+            }
+        };
+        let all: Vec<Option<bool>> = self.totals.iter().map(exceeds).collect();
+        if all.contains(&Some(true)) {
+            Some(true)
+        } else {
+            all.into_iter().collect::<Option<Vec<_>>>().map(|_| false)
+        }
+    }
 }
 
 /// Compares everything that both records have; ratios are `a` / `b`. Both belong to the study with this
-/// shape.
+/// shape. With `anyway`, records of different work are compared, too, and the differences are kept.
 ///
 /// # Errors
 /// Fails when the records are of different work, or when one has no counted runs.
-pub fn compare(shape: &Shape, a: &Record, b: &Record) -> Result<Comparison, String> {
+pub fn compare(shape: &Shape, a: &Record, b: &Record, anyway: bool) -> Result<Comparison, String> {
     if a.legs.is_empty() || b.legs.is_empty() {
         return Err("one of the records has no leg".to_string());
     }
@@ -28,75 +61,56 @@ pub fn compare(shape: &Shape, a: &Record, b: &Record) -> Result<Comparison, Stri
     if !counts(a) || !counts(b) {
         return Err("one of the records has no run that counts".to_string());
     }
-    if let Some(differing) = differing_work(shape, a, b) {
-        return Err(format!("the records did not measure the same work: {differing}"));
+    let other_work = work::other(shape, a, b);
+    if !(other_work.is_empty() || anyway && a.study == b.study) {
+        let hint = if a.study == b.study { "; --anyway compares them and keeps this list" } else { "" };
+        let other_work = other_work.join("; ");
+        return Err(format!("the records did not measure the same work: {other_work}{hint}"));
     }
-    let (mut table, totals) = figures(shape, a, b);
-    table.notes = notes(a, b, &totals);
-    Ok(Comparison { totals, table })
+    let drift = if overlap(a, b) { 1.0 } else { DRIFT };
+    let (table, totals) = figures(shape, a, b, drift);
+    let mut comparison = Comparison { totals, table, other_work, drift };
+    comparison.table.notes = notes(&comparison, a, b, &work::settings(shape, a, b));
+    Ok(comparison)
 }
 
-/// Returns what makes the work different, if anything does. Versions, flags, settings and machines do not,
-/// because they are what is compared.
-fn differing_work(shape: &Shape, a: &Record, b: &Record) -> Option<String> {
-    if a.study != b.study {
-        return Some(format!("the studies {} and {}", a.study, b.study));
-    }
-    let names: BTreeSet<&String> = a.parameters.keys().chain(b.parameters.keys()).collect();
-    let parameter = |name: &&String| {
-        let [x, y] = [a, b].map(|record| record.parameters.get(*name));
-        // A saved output does not give all parameters.
-        let unknown = [(a, x), (b, y)].iter().any(|(record, v)| record.imported.is_some() && v.is_none());
-        let matters = matches!((shape.effect)(name), Effect::Work | Effect::Scale);
-        (matters && x != y && !unknown).then(|| {
-            let text =
-                |value: Option<_>| if value.is_none() { "its default".to_string() } else { spelt(value) };
-            format!("--{name} {} and {}", text(x), text(y))
-        })
-    };
-    names.iter().find_map(parameter).or_else(|| renamed(a, b)).or_else(|| other_statements(a, b))
-}
-
-fn renamed(a: &Record, b: &Record) -> Option<String> {
-    let other = |leg: &Leg, phase: &str| b.leg(&leg.name)?.phase(phase)?.title.clone();
-    let phases = a.legs.iter().flat_map(|leg| leg.phases.iter().map(move |phase| (leg, phase)));
-    let mut renamed = phases.filter(|(leg, phase)| {
-        other(leg, &phase.name).is_some_and(|other| phase.title.as_ref().is_some_and(|title| *title != other))
-    });
-    let (_, phase) = renamed.next()?;
-    let title = phase.title.as_deref().unwrap_or_default();
-    Some(format!("{} is called `{title}` in only one of them", phase.name))
-}
-
-fn other_statements(a: &Record, b: &Record) -> Option<String> {
-    let differs = |leg: &&Leg| {
-        let hashes = [Some(*leg), b.leg(&leg.name)].map(|leg| leg.map(hashes).unwrap_or_default());
-        hashes.iter().all(|hashes| !hashes.is_empty()) && hashes[0] != hashes[1]
-    };
-    let leg = a.legs.iter().find(differs)?;
-    Some(format!("leg {} ran different statements (their SHA-256 differs)", leg.name))
-}
-
-fn hashes(leg: &Leg) -> BTreeSet<&String> {
-    leg.counted_runs().filter_map(|run| run.work.as_ref()).collect()
+/// Returns whether the sessions of the records overlapped in time, so that both met the same states of the machine.
+fn overlap(a: &Record, b: &Record) -> bool {
+    let within = |x: &Record, y: &Record| y.finished.is_some_and(|finished| x.started < finished);
+    within(a, b) && within(b, a)
 }
 
 /// Returns the table of times, if the study has rows or a baseline, or else of rates; and the totals of the
 /// legs that both have.
-fn figures(shape: &Shape, a: &Record, b: &Record) -> (Table, Vec<(String, Ratio)>) {
+fn figures(shape: &Shape, a: &Record, b: &Record, drift: f64) -> (Table, Vec<(String, Ratio)>) {
     let metric = if shape.has_rows() || shape.baseline.is_some() { Metric::Time } else { Metric::Rate };
     let sides = [a, b].map(|record| Figures::new(shape, record));
     let mut rows = Vec::new();
     let mut totals = Vec::new();
     for key in keys(sides, metric) {
+        let unlike = key.is_sum() && parts(sides[0], &key) != parts(sides[1], &key);
         let values = sides.map(|side| side.cited(&key));
         let title = sides.iter().find_map(|side| side.title(&key)).unwrap_or_default();
-        let (row, ratio) = row(&key, title, &values);
+        let (mut row, ratio) = row(&key, title, &values, drift);
+        if unlike {
+            // What is summed up is not the same, so the sums say nothing of each other.
+            row.truncate(5);
+            row.extend(cells(["", "", "a sum of other phases"]));
+        }
         rows.push(row);
-        totals.extend(ratio.filter(|_| key.is_sum()).map(|ratio| (key.to_string(), ratio)));
+        totals.extend(ratio.filter(|_| key.is_sum() && !unlike).map(|ratio| (key.to_string(), ratio)));
     }
     let head = [("A", a), ("B", b)].into_iter().flat_map(|(name, record)| side(name, record)).collect();
     (Table { head, rows, ..Table::new(columns()) }, totals)
+}
+
+/// Returns the phases that a total sums up.
+fn parts<'a>(side: Figures<'a>, total: &FigureKey) -> Vec<&'a str> {
+    let leg = match &total.leg {
+        Some(name) => side.record.leg(name),
+        None => side.record.legs.first(),
+    };
+    leg.map(|leg| leg.phases.iter().map(|phase| phase.name.as_str()).collect()).unwrap_or_default()
 }
 
 fn columns() -> Vec<Column> {
@@ -132,7 +146,7 @@ fn keys(sides: [Figures; 2], metric: Metric) -> Vec<FigureKey> {
     keys
 }
 
-fn row(key: &FigureKey, title: &str, sides: &[Option<Values>; 2]) -> (Vec<Text>, Option<Ratio>) {
+fn row(key: &FigureKey, title: &str, sides: &[Option<Values>; 2], drift: f64) -> (Vec<Text>, Option<Ratio>) {
     let text = |values: &Option<Values>| {
         values.as_ref().and_then(Values::median).map_or(String::new(), three_digits)
     };
@@ -146,8 +160,8 @@ fn row(key: &FigureKey, title: &str, sides: &[Option<Values>; 2]) -> (Vec<Text>,
         (_, None, _) => Text::new("nothing to divide", Tone::Faint),
         (.., None) => Text::new("too few runs to tell", Tone::Faint),
         // A higher rate is a faster one.
-        (.., Some(i)) if key.metric == Metric::Rate => word(1.0 / i.high, 1.0 / i.low),
-        (.., Some(i)) => word(i.low, i.high),
+        (.., Some(i)) if key.metric == Metric::Rate => word(1.0 / i.high, 1.0 / i.low, drift),
+        (.., Some(i)) => word(i.low, i.high, drift),
     };
     let mut row = cells([
         key.to_string(),
@@ -162,10 +176,11 @@ fn row(key: &FigureKey, title: &str, sides: &[Option<Values>; 2]) -> (Vec<Text>,
     (row, ratio)
 }
 
-fn word(low: f64, high: f64) -> Text {
+fn word(low: f64, high: f64, drift: f64) -> Text {
     match () {
-        () if low > 1.0 => Text::new("A slower", Tone::Bad),
-        () if high < 1.0 => Text::new("A faster", Tone::Good),
+        () if low > drift => Text::new("A slower", Tone::Bad),
+        () if high < 1.0 / drift => Text::new("A faster", Tone::Good),
+        () if low > 1.0 || high < 1.0 => Text::new("undecided: no more than drift", Tone::Warning),
         () => Text::from("no difference shown"),
     }
 }
@@ -178,8 +193,16 @@ fn side(name: &str, record: &Record) -> Vec<Text> {
     cells(lines)
 }
 
-fn notes(a: &Record, b: &Record, totals: &[(String, Ratio)]) -> Vec<Text> {
+fn notes(comparison: &Comparison, a: &Record, b: &Record, settings: &[String]) -> Vec<Text> {
+    let Comparison { totals, other_work, drift, .. } = comparison;
     let mut notes = Vec::new();
+    if !other_work.is_empty() {
+        let line = format!("NOT THE SAME WORK: {}", other_work.join("; "));
+        notes.push(Text::new(line, Tone::Bad));
+    }
+    if !settings.is_empty() {
+        notes.push(Text::from(format!("what differs: {}", settings.join("; "))));
+    }
     for (name, record) in [("A", a), ("B", b)] {
         let partial = record.partial.as_ref();
         notes.extend(partial.map(|why| Text::new(format!("{name} is partial: {why}"), Tone::Warning)));
@@ -188,15 +211,18 @@ fn notes(a: &Record, b: &Record, totals: &[(String, Ratio)]) -> Vec<Text> {
     if cpu(a) != cpu(b) {
         notes.push("the records are from different machines, whose absolute times are not comparable".into());
     }
-    notes.push(
-        "the runs were not interleaved: a drift of the machine between the records is not cancelled out"
-            .into(),
+    let interleaved = "the sessions overlapped in time: both met the same machine".to_string();
+    let apart = format!(
+        "the runs were not interleaved: the machine may have drifted between the records by {:.0} %, and no smaller \
+         difference is one",
+        (drift - 1.0) * 100.0
     );
+    notes.push(if *drift > 1.0 { apart } else { interleaved }.into());
     if totals.is_empty() {
         notes.push("there is no total to compare".into());
     }
     let (known, unknown): (Vec<_>, Vec<_>) = totals.iter().partition(|(_, ratio)| ratio.interval.is_some());
-    notes.extend(known.iter().filter_map(|(name, ratio)| total_line(name, ratio)));
+    notes.extend(known.iter().filter_map(|(name, ratio)| total_line(name, ratio, *drift)));
     if !unknown.is_empty() {
         let names: Vec<&str> = unknown.iter().map(|(name, _)| name.as_str()).collect();
         notes.push(Text::from(format!(
@@ -208,10 +234,15 @@ fn notes(a: &Record, b: &Record, totals: &[(String, Ratio)]) -> Vec<Text> {
     notes
 }
 
-fn total_line(name: &str, Ratio { value, interval }: &Ratio) -> Option<Text> {
+fn total_line(name: &str, Ratio { value, interval }: &Ratio, drift: f64) -> Option<Text> {
     let Interval { low, high } = (*interval)?;
-    let word = word(low, high);
-    let line = format!("{name}: A / B is {value:.3}, 95 % interval {low:.3} to {high:.3}: {word}");
+    let word = word(low, high, drift);
+    // A ratio this far from 1, with an interval as wide, would have been shown.
+    let least = ((value / low).max(high / value) * drift - 1.0) * 100.0;
+    let line = format!(
+        "{name}: A / B is {value:.3}, 95 % interval {low:.3} to {high:.3}: {word} (the smallest difference that would \
+         have shown is {least:.1} %)"
+    );
     Some(Text::new(line, word.tone))
 }
 

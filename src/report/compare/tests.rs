@@ -7,7 +7,7 @@ use crate::study::serverless::fixture::whole;
 use serde_json::json;
 
 fn compare(a: &Record, b: &Record) -> Result<Comparison, String> {
-    super::compare(registry::shape_of(&a.study).unwrap(), a, b)
+    super::compare(registry::shape_of(&a.study).unwrap(), a, b, false)
 }
 
 /// Returns the record with each of its times multiplied.
@@ -19,7 +19,7 @@ fn times(mut record: Record, factor: u64) -> Record {
 
 #[test]
 fn phases_are_compared_leg_by_leg() {
-    let Comparison { totals, table } = compare(&times(whole(7), 2), &whole(7)).unwrap();
+    let Comparison { totals, table, .. } = compare(&times(whole(7), 2), &whole(7)).unwrap();
     assert_eq!(table.rows.len(), 5 * 16);
     let row = table.rows.iter().find(|row| row[0] == "sqld/insert-1/time").unwrap();
     assert_eq!(row[2..6], ["ms", "192", "96.0", "2.000"]);
@@ -57,7 +57,7 @@ fn rates_are_faster_when_higher() {
         }
         record
     };
-    let Comparison { totals, table } = compare(&oltp(1), &oltp(2)).unwrap();
+    let Comparison { totals, table, .. } = compare(&oltp(1), &oltp(2)).unwrap();
     assert_eq!(table.rows[1][..6], ["sqld/select-range/rate", "", "/s", "1042", "521", "2.000"]);
     assert_eq!(table.rows[1][7], "A faster");
     assert_eq!(totals, []);
@@ -74,4 +74,36 @@ fn other_work_is_not_compared() {
     let mut protocol = whole(7);
     protocol.parameters.insert("protocol".to_string(), json!("hrana2"));
     assert!(compare(&protocol, &whole(7)).is_ok());
+    let anyway = super::compare(registry::shape_of("serverless").unwrap(), &seeded, &whole(7), true).unwrap();
+    assert_eq!(anyway.other_work, ["--seed 2 and its default"]);
+    assert_eq!(anyway.exceeds(0.5), None, "other work decides nothing");
+}
+
+#[test]
+fn a_limit_is_exceeded_kept_or_undecided() {
+    let sized = |a: u64, b: u64| compare(&times(whole(7), a), &times(whole(7), b)).unwrap().exceeds(0.03);
+    assert_eq!(sized(2, 1), Some(true));
+    assert_eq!(sized(1, 2), Some(false));
+    // The runs of a record drift by a half, so that its interval crosses the limit.
+    assert_eq!(sized(1, 1), None);
+    let few = compare(&times(whole(5), 2), &whole(7)).unwrap();
+    assert_eq!(few.exceeds(0.03), None, "five runs");
+}
+
+#[test]
+fn a_difference_that_drift_explains_is_none() {
+    assert_eq!(super::word(1.05, 1.08, super::DRIFT).text, "undecided: no more than drift");
+    assert_eq!(super::word(1.05, 1.08, 1.0).text, "A slower");
+    assert_eq!(super::word(1.12, 1.14, super::DRIFT).text, "A slower");
+    assert_eq!(super::word(0.99, 1.01, super::DRIFT).text, "no difference shown");
+}
+
+#[test]
+fn a_total_of_other_phases_is_not_compared() {
+    let mut fewer = whole(7);
+    fewer.legs[1].phases.pop();
+    let comparison = compare(&fewer, &whole(7)).unwrap();
+    let total = comparison.table.rows.iter().find(|row| row[0] == "sqld/total/time").unwrap();
+    assert_eq!(total[7], "a sum of other phases");
+    assert!(comparison.totals.iter().all(|(name, _)| name != "sqld/total/time"));
 }

@@ -47,7 +47,9 @@ static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape {
 
 fn effect(parameter: &str) -> Effect {
     match parameter {
-        "size" | "testset" => Effect::Work,
+        "size" | "testset" | "repeat" => Effect::Work,
+        // These change the tables and the statements, not how the engine runs them.
+        "without_rowid" | "primarykey" | "strict" | "notnull" | "temp" | "big_transactions" => Effect::Work,
         "stats" => Effect::Nothing,
         _ => Effect::Setting,
     }
