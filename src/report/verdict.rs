@@ -152,9 +152,15 @@ fn notes(report: &Report) -> Vec<Text> {
 
 fn power_line(power: &Power) -> String {
     let list = |names: &[String]| if names.is_empty() { "none".to_string() } else { names.join(", ") };
+    let cited = match power.cited_passes {
+        true => "",
+        false => {
+            "; on the machine that measured them they refuse the cited build, too, so what differs may be the machine"
+        }
+    };
     format!(
         "power: of the measured builds and workloads (docs/power.md), these figures refuse {}; they can't tell from the \
-         cited one: {}",
+         cited one: {}{cited}",
         list(&power.refused),
         list(&power.passed)
     )

@@ -15,6 +15,8 @@ pub struct Power {
     pub refused: Vec<String>,
     /// Variants that would be taken for the cited one.
     pub passed: Vec<String>,
+    /// Whether the cited build itself, on the machine that measured the variants, would be taken for it.
+    pub cited_passes: bool,
 }
 
 /// How a variant stands to a reference.
@@ -36,12 +38,11 @@ pub fn of(reference: &Reference) -> Option<Power> {
     let refuses =
         |distance: &Distance| distance.spread > tolerance.spread() || distance.furthest > tolerance.factor;
     let distances = distances(reference);
-    let cited = distances.first().map(|distance| distance.variant.clone());
-    let (refused, mut passed): (Vec<Distance>, Vec<Distance>) = distances.into_iter().partition(refuses);
-    passed.retain(|distance| Some(&distance.variant) != cited.as_ref());
+    let cited = distances.first().cloned()?;
+    let others = distances.into_iter().skip(1);
+    let (refused, passed): (Vec<Distance>, Vec<Distance>) = others.partition(refuses);
     let names = |distances: Vec<Distance>| distances.into_iter().map(|distance| distance.variant).collect();
-    let power = Power { refused: names(refused), passed: names(passed) };
-    (!power.refused.is_empty() || !power.passed.is_empty()).then_some(power)
+    Some(Power { refused: names(refused), passed: names(passed), cited_passes: !refuses(&cited) })
 }
 
 /// Returns how each variant stands to a reference, in the order of the table. One of whose rows fewer than three

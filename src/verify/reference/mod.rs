@@ -123,8 +123,8 @@ pub struct Tolerance {
     pub spread: Option<f64>,
 }
 
-/// The spread allowed by default, as a fraction of ln(factor). With the default factor of 2 it is 0.28, between
-/// the builds that are good and those that are not (docs/power.md).
+/// The spread allowed by default, as a fraction of ln(factor). With the default factor of 2 it is 0.28, which
+/// refuses an unoptimised build on one machine and is at the edge for the cited build on another (docs/power.md).
 const SPREAD_OF_FACTOR: f64 = 0.4;
 
 impl Default for Tolerance {
