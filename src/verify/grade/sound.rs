@@ -4,6 +4,9 @@ use crate::figure::Shape;
 use crate::record::{Leg, Record, Run};
 use std::collections::BTreeMap;
 
+/// The reported ms and the elapsed ns of a sample.
+type Times = (Option<i64>, Option<u64>);
+
 /// The largest error, in ms, of comparing the clock of the tool with that of its process.
 const SLACK_MS: f64 = 5.0;
 
@@ -34,7 +37,7 @@ fn gap(leg: &Leg, shape: &Shape) -> Option<String> {
 
 /// Finds two counted runs with the same samples throughout: chance does not repeat every time of a run.
 fn copy(leg: &Leg) -> Option<String> {
-    let mut seen: BTreeMap<Vec<(Option<i64>, Option<u64>)>, u32> = BTreeMap::new();
+    let mut seen: BTreeMap<Vec<Times>, u32> = BTreeMap::new();
     leg.counted().into_iter().find_map(|run| {
         let samples = leg.phases.iter().flat_map(|phase| &phase.samples).filter(|sample| sample.run == run);
         let times: Vec<_> =

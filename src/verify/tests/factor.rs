@@ -99,7 +99,7 @@ fn a_drift_of_all_rows_does_not_widen_a_figure() {
 
 #[test]
 fn noise_in_which_each_row_goes_its_own_way_is_refused() {
-    let noise = |row: usize, run: u32| if (row + run as usize) % 2 == 0 { 0.6 } else { 1.7 };
+    let noise = |row: usize, run: u32| if (row + run as usize).is_multiple_of(2) { 0.6 } else { 1.7 };
     let report = judged(&record(6, |row, published, run| published * noise(row, run)));
     assert_eq!(report.whole().0, Differs, "{:?}", report.whole());
     assert!(report.whole().1.contains("spread 0.5"), "{}", report.whole().1);
