@@ -235,7 +235,7 @@ fn references_with_nonsense_are_refused() {
     refused(&csv, &toml.replace("threads = 4", "threads = \"x\""), &["bad.toml", "threads"]);
     refused(&csv, &toml.replace("threads = 4", "threads = 0"), &["bad.toml", "threads"]);
     refused(&csv, &toml.replace("study = \"oltp\"", "study = \"olap\""), &["olap"]);
-    refused(&csv, &toml.replace("at_least = 5", "at_lest = 5"), &["at_least or at_most"]);
+    refused(&csv, &toml.replace("at_least = 2\n", "at_lest = 2\n"), &["at_least or at_most"]);
     refused(
         &csv,
         &toml.replace("counts = [\"updates\"]", "counts = [\"updates\", \"upserts\"]"),
