@@ -3,9 +3,8 @@
 use super::{output, record};
 use crate::cli::CompareArgs;
 use crate::exit::Exit;
-use crate::record::Program;
 use crate::report::compare::{Comparison, compare};
-use crate::report::table;
+use crate::report::table::Text;
 use anyhow::{Result, anyhow};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,7 +35,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
 fn publish(args: &CompareArgs, comparison: &Comparison) -> Result<bool> {
     let table = std::slice::from_ref(&comparison.table);
     let files = [&args.json, &args.markdown, &args.csv];
-    let shown = !files.into_iter().flatten().any(|path| path.as_os_str() == "-");
+    let shown = !files.into_iter().flatten().any(|path| output::claims_stdout(path));
     if shown {
         output::print_tables(table)?;
     }
@@ -44,8 +43,7 @@ fn publish(args: &CompareArgs, comparison: &Comparison) -> Result<bool> {
         output::write(path, &(serde_json::to_string_pretty(&Compared::of(comparison))? + "\n"))?;
     }
     if let Some(path) = &args.markdown {
-        let command = Program::this().command.join(" ");
-        output::write(path, &format!("{}\nMade by `{command}`.\n", table::markdown(table)))?;
+        output::markdown(path, table)?;
     }
     if let Some(path) = &args.csv {
         let mut writer = csv::Writer::from_writer(Vec::new());
@@ -72,15 +70,16 @@ struct Compared<'a> {
 
 impl Compared<'_> {
     fn of(comparison: &Comparison) -> Compared<'_> {
-        let mut figures = Vec::new();
-        for row in &comparison.table.rows {
-            figures.push(COLUMNS.into_iter().zip(row.iter().map(|cell| cell.text.as_str())).collect());
-        }
         Compared {
             other_work: &comparison.other_work,
             drift: comparison.drift,
             notes: comparison.table.notes.iter().map(|note| note.text.as_str()).collect(),
-            figures,
+            figures: comparison.table.rows.iter().map(|row| cells(row).collect()).collect(),
         }
     }
+}
+
+/// Returns the cells of a row by their column.
+fn cells(row: &[Text]) -> impl Iterator<Item = (&'static str, &str)> {
+    COLUMNS.into_iter().zip(row.iter().map(|cell| cell.text.as_str()))
 }

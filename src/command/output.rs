@@ -4,8 +4,8 @@ use crate::cli::{ForceArgs, FormatArgs, RecordArgs};
 use crate::export::Export;
 use crate::figure::Figures;
 use crate::instrument::folders;
-use crate::record::Record;
 use crate::record::store::{self, Destination};
+use crate::record::{Program, Record};
 use crate::report;
 use crate::report::table::{self, Screen, Table, Text};
 use crate::stats::{FEWEST_RUNS, counted};
@@ -17,7 +17,7 @@ use std::path::Path;
 const STDOUT: &str = "-";
 
 /// Returns whether the path is standard output. A machine-readable format there allows nothing else on it.
-fn claims_stdout(path: &Path) -> bool {
+pub fn claims_stdout(path: &Path) -> bool {
     path.as_os_str() == STDOUT
 }
 
@@ -56,6 +56,12 @@ pub fn write(path: &Path, text: &str) -> Result<()> {
         false => store::write_whole(path, text.as_bytes())
             .with_context(|| format!("{}: can't be written", path.display())),
     }
+}
+
+/// Writes tables as Markdown, with the command that made them.
+pub fn markdown(path: &Path, tables: &[Table]) -> Result<()> {
+    let command = Program::this().command.join(" ");
+    write(path, &format!("{}\nMade by `{command}`.\n", table::markdown(tables)))
 }
 
 /// Prints to standard output. A reader that has gone away (`| head`) is no error.

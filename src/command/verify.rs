@@ -5,8 +5,8 @@ use crate::cli::VerifyArgs;
 use crate::exit::Exit;
 use crate::instrument::folders;
 use crate::record::store::Destination;
-use crate::record::{Cause, Failure, Program, Record};
-use crate::report::{self, Table, table};
+use crate::record::{Cause, Failure, Record};
+use crate::report::{self, Table};
 use crate::study::session::{self, Setting};
 use crate::study::{Study, Task, registry};
 use crate::verify::verdict::Report;
@@ -123,7 +123,7 @@ impl Judged<'_> {
 }
 
 fn publish(args: &VerifyArgs, reports: &[Report], tables: &[Table]) -> Result<()> {
-    let stdout = [&args.json, &args.markdown].into_iter().flatten().any(|path| path.as_os_str() == "-");
+    let stdout = [&args.json, &args.markdown].into_iter().flatten().any(|path| output::claims_stdout(path));
     if !stdout {
         output::print_tables(tables)?;
     }
@@ -132,8 +132,7 @@ fn publish(args: &VerifyArgs, reports: &[Report], tables: &[Table]) -> Result<()
         output::write(path, &(serde_json::to_string_pretty(&judged)? + "\n"))?;
     }
     if let Some(path) = &args.markdown {
-        let command = Program::this().command.join(" ");
-        output::write(path, &format!("{}\nMade by `{command}`.\n", table::markdown(tables)))?;
+        output::markdown(path, tables)?;
     }
     Ok(())
 }

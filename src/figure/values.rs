@@ -121,7 +121,7 @@ impl<'a> Figures<'a> {
     }
 
     /// Returns the leg that a figure belongs to.
-    fn leg(&self, key: &FigureKey) -> Option<&'a Leg> {
+    pub fn leg(&self, key: &FigureKey) -> Option<&'a Leg> {
         match &key.leg {
             Some(name) => self.record.leg(name),
             None => self.record.legs.first(),

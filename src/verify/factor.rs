@@ -78,12 +78,13 @@ impl<'a> Group<'a> {
         let ratios: Vec<f64> = self.members.iter().map(|member| member.ratio).collect();
         let here: Vec<f64> = self.members.iter().map(|member| member.ratio * member.figure.value).collect();
         let there: Vec<f64> = self.members.iter().map(|member| member.figure.value).collect();
+        let spread = self.spread();
         Some(Factor {
             group: self.name.clone(),
             value: geometric_mean(&ratios)?,
             figures: self.members.len(),
-            spread: self.spread().map(|spread| spread.value),
-            spread_interval: self.spread().and_then(|spread| spread.interval).map(|i| (i.low, i.high)),
+            spread: spread.map(|spread| spread.value),
+            spread_interval: spread.and_then(|spread| spread.interval).map(|i| (i.low, i.high)),
             rank_correlation: rank::spearman(&here, &there),
         })
     }

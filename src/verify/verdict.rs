@@ -90,19 +90,17 @@ pub struct WorkCheck {
 
 /// Returns the names of the conditions in which the work differs; `None` if it differs in none.
 pub(super) fn other_work(work: &[WorkCheck]) -> Option<String> {
-    let differing: Vec<&str> =
-        work.iter().filter(|check| check.same == Some(false)).map(|check| check.what.as_str()).collect();
-    (!differing.is_empty()).then(|| differing.join(", "))
+    names(work, |check| check.same == Some(false))
 }
 
 /// Returns the names of the conditions that decide what the work is and are not known; `None` if all are.
 fn unknown_work(work: &[WorkCheck]) -> Option<String> {
-    let unknown: Vec<&str> = work
-        .iter()
-        .filter(|check| check.same.is_none() && check.decides)
-        .map(|check| check.what.as_str())
-        .collect();
-    (!unknown.is_empty()).then(|| unknown.join(", "))
+    names(work, |check| check.same.is_none() && check.decides)
+}
+
+fn names(work: &[WorkCheck], of: impl Fn(&WorkCheck) -> bool) -> Option<String> {
+    let names: Vec<&str> = work.iter().filter(|check| of(check)).map(|check| check.what.as_str()).collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// A published figure beside the measured one.

@@ -106,11 +106,9 @@ fn figures(shape: &Shape, a: &Record, b: &Record, drift: f64) -> (Table, Vec<(St
 
 /// Returns the phases that a total sums up.
 fn parts<'a>(side: Figures<'a>, total: &FigureKey) -> Vec<&'a str> {
-    let leg = match &total.leg {
-        Some(name) => side.record.leg(name),
-        None => side.record.legs.first(),
-    };
-    leg.map(|leg| leg.phases.iter().map(|phase| phase.name.as_str()).collect()).unwrap_or_default()
+    side.leg(total)
+        .map(|leg| leg.phases.iter().map(|phase| phase.name.as_str()).collect())
+        .unwrap_or_default()
 }
 
 fn columns() -> Vec<Column> {
