@@ -1,13 +1,13 @@
 //! Parses the command line, dispatches it, and reports how it ended.
 
-use clap::Parser;
-use repro::cli::Cli;
+use repro::cli;
 use repro::command::dispatch;
 use repro::exit::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let exit = dispatch(Cli::parse()).unwrap_or_else(|error| {
+    let cli = cli::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    let exit = dispatch(cli).unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
         Exit::of(&error)
     });

@@ -61,17 +61,12 @@ pub fn about(figures: Figures, headline: Option<FigureKey>, name: &str) -> Resul
     let build = leg.and_then(|leg| leg.engine.build.as_ref());
     let about = About {
         study: record.study.clone(),
-        title: format!("Baseline {name}, captured with repro {}", record.program.version),
-        citation: Citation {
-            author: format!("repro {} ({})", record.program.version, record.program.revision),
-            title: format!("{} baseline {name}", record.study),
-            date: Some(record.started.strftime("%Y-%m-%d").to_string()),
-            url: None,
-        },
+        title: title(record, name),
+        citation: citation(record, name),
         engine: EngineFacts {
             sqlite_version: leg.and_then(|leg| leg.engine.sqlite_version.clone()),
             source_id: leg.and_then(|leg| leg.engine.source_id.clone()),
-            flags: build.iter().flat_map(|build| build.flags()).map(str::to_string).collect(),
+            flags: leg.and_then(|leg| record.flags(leg)).unwrap_or_default(),
             compiler: build.map(|build| build.compiler.clone()),
             answer: match leg.map(|leg| &leg.answer) {
                 Some(Answer::Right { found }) => Some(found.clone()),
@@ -84,11 +79,55 @@ pub fn about(figures: Figures, headline: Option<FigureKey>, name: &str) -> Resul
         tolerance: Tolerance::default(),
         claims: claims(figures),
     };
-    Ok(toml::to_string(&about)?)
+    Ok(missing(&about) + &toml::to_string(&about)?)
+}
+
+fn title(record: &Record, name: &str) -> String {
+    match &record.imported {
+        Some(from) => format!("{name}, read from {}", from.file),
+        None => format!("Baseline {name}, captured with repro {}", record.program.version),
+    }
+}
+
+fn citation(record: &Record, name: &str) -> Citation {
+    match record.stated() {
+        Some(stated) => Citation {
+            author: UNKNOWN.to_string(),
+            title: UNKNOWN.to_string(),
+            date: stated.date.map(|date| date.to_string()),
+            url: None,
+        },
+        None => Citation {
+            author: format!("repro {} ({})", record.program.version, record.program.revision),
+            title: format!("{} baseline {name}", record.study),
+            date: Some(record.started.strftime("%Y-%m-%d").to_string()),
+            url: None,
+        },
+    }
+}
+
+/// What stands where a publication must be named.
+const UNKNOWN: &str = "unknown";
+
+/// Returns comments that name what a reader of the reference would ask for and the record does not say.
+fn missing(about: &About) -> String {
+    let missing = [
+        ("citation.author", about.citation.author == UNKNOWN),
+        ("citation.title", about.citation.title == UNKNOWN),
+        ("citation.date", about.citation.date.is_none()),
+        ("engine.sqlite_version", about.engine.sqlite_version.is_none()),
+        ("engine.source_id", about.engine.source_id.is_none()),
+        ("engine.flags", about.engine.flags.is_empty()),
+        ("engine.compiler", about.engine.compiler.is_none()),
+        ("engine.answer", about.engine.answer.is_none()),
+        ("host", about.host.is_empty()),
+    ];
+    missing.into_iter().filter(|(_, open)| *open).map(|(what, _)| format!("# missing: {what}\n")).collect()
 }
 
 fn host(record: &Record) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
+    facts.extend(record.stated().and_then(|stated| Some(("machine".to_string(), stated.machine.clone()?))));
     let Some(host) = &record.host else { return facts };
     let mut add = |name: &str, value: Option<String>| {
         if let Some(value) = value {

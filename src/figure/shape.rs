@@ -104,6 +104,16 @@ impl Shape {
         }
     }
 
+    /// Returns a parameter's value as a measured record holds it, which is not at all if it is a default that the
+    /// study leaves out.
+    pub fn plain(&self, name: &str, value: Option<&Value>) -> Option<Value> {
+        let value = value?;
+        match (self.parameters)(&serde_json::json!({ name: value })) {
+            Ok(all) => all.get(name).cloned(),
+            Err(_) => Some(value.clone()),
+        }
+    }
+
     /// Returns whether the phases are rows that a tool adds up.
     pub fn has_rows(&self) -> bool {
         matches!(self.phases, Phases::Rows)

@@ -42,8 +42,10 @@ pub enum Cause {
     OtherWork,
     /// The run did not meet a condition that its study sets.
     ConditionNotMet,
-    /// The memory limit left too little for the process itself.
+    /// The memory was too small for the process.
     OutOfMemory,
+    /// The kernel or the runtime under it panicked.
+    Panic,
     /// Any other cause; the message says which.
     Error,
 }
@@ -59,9 +61,8 @@ impl Cause {
             Cause::ExitStatus(status) => format!("exit status {status}"),
             Cause::NoTotal => "ended without TOTAL".to_string(),
             Cause::CutShort => "cut short".to_string(),
-            Cause::OutOfMemory => {
-                "the memory limit left too little memory for the process itself".to_string()
-            }
+            Cause::OutOfMemory => "out of memory".to_string(),
+            Cause::Panic => "the system panicked".to_string(),
             Cause::ClockStepped
             | Cause::UnsoundOutput
             | Cause::WrongAnswer

@@ -18,6 +18,7 @@ pub use run::{ClockGap, Flag, Resources, Run};
 
 use crate::machine::{Host, disk::Filesystem, noise};
 use jiff::Timestamp;
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -103,6 +104,37 @@ pub struct Imported {
     pub first_line: usize,
     /// The number of the last line, counted from 1.
     pub last_line: usize,
+    /// The line above the runs that tells them from others in the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<String>,
+    /// The command line in the file that made the runs; without one, a parameter that is absent is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// What the user stated.
+    #[serde(default, skip_serializing_if = "Stated::is_empty")]
+    pub stated: Stated,
+}
+
+/// What a user stated about a saved output, which nothing confirms.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stated {
+    /// The compiler flags, such as `-O3 -DSQLITE_ENABLE_RTREE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flags: Option<String>,
+    /// The machine on which it was measured, in the user's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// The date on which it was measured, such as `2026-11-30`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub date: Option<Date>,
+}
+
+impl Stated {
+    fn is_empty(&self) -> bool {
+        *self == Stated::default()
+    }
 }
 
 /// How often a study is to run, and under which constraints.
@@ -195,6 +227,24 @@ impl Record {
         &mut self.legs[index]
     }
 
+    /// Returns what the user stated about an imported record.
+    pub fn stated(&self) -> Option<&Stated> {
+        self.imported.as_ref().map(|imported| &imported.stated)
+    }
+
+    /// Returns whether a parameter that is absent has its default. A saved output without the command that made
+    /// it says nothing about most options.
+    pub fn knows_every_parameter(&self) -> bool {
+        self.imported.as_ref().is_none_or(|imported| imported.command.is_some())
+    }
+
+    /// Returns the words of a leg's compile command that change the code it produces, as the build or the user
+    /// says; `None` when nobody does.
+    pub fn flags(&self, leg: &Leg) -> Option<Vec<String>> {
+        let built = leg.engine.build.as_ref().map(|build| build.command.as_str());
+        built.or_else(|| self.stated()?.flags.as_deref()).map(compile_flags)
+    }
+
     /// Returns whether every engine is the pinned one: `false` when one is known not to be, `None` when none
     /// is known not to be but one is unknown.
     pub fn pinned(&self) -> Option<bool> {
@@ -205,7 +255,8 @@ impl Record {
         }
     }
 
-    /// Checks what must hold for any record, measured or imported: each TOTAL is the sum of its rows.
+    /// Checks what must hold for any record, measured or imported: each TOTAL is the sum of its rows. Only a saved
+    /// output that is not whole may lack TOTAL.
     ///
     /// # Errors
     /// Names the run that breaks the rule, with both numbers.
@@ -213,7 +264,8 @@ impl Record {
         for leg in &self.legs {
             for run in leg.runs.iter().filter(|run| run.rejected.is_none()) {
                 let Some(sum) = leg.sum_of_rows(run.number) else { continue };
-                if run.total_ms != Some(sum) {
+                let cut = self.imported.is_some() && self.partial.is_some() && run.total_ms.is_none();
+                if run.total_ms != Some(sum) && !cut {
                     return Err(format!(
                         "run {} of leg `{}`: TOTAL is {} ms, but its rows add up to {sum} ms",
                         run.number,
@@ -225,6 +277,18 @@ impl Record {
         }
         Ok(())
     }
+}
+
+/// Returns the words of a compile command that change the code it produces, in alphabetical order.
+pub fn compile_flags(command: &str) -> Vec<String> {
+    let matters = |word: &&str| ["-O", "-D", "-m", "-f"].iter().any(|kind| word.starts_with(kind));
+    // `-DX=1` is what the compiler makes of `-DX`.
+    let plain =
+        |word: &str| word.strip_suffix("=1").filter(|_| word.starts_with("-D")).unwrap_or(word).to_string();
+    let mut flags: Vec<String> = command.split_whitespace().filter(matters).map(plain).collect();
+    flags.sort();
+    flags.dedup();
+    flags
 }
 
 fn is_false(flag: &bool) -> bool {

@@ -91,6 +91,13 @@ pub enum Flag {
     },
     /// A saved output has times without zero padding.
     UnpaddedTimes,
+    /// A saved output has lines of others within the run; TOTAL shows that no row is lost.
+    ForeignLines {
+        /// The number of these lines.
+        lines: u32,
+        /// The beginning of the first of them.
+        first: String,
+    },
     /// A saved output lacks rows that a complete run of its testsets has.
     MissingRows {
         /// The SQLite version whose rows are known.
@@ -142,6 +149,12 @@ impl fmt::Display for Flag {
             Flag::StandardError { line } => write!(f, "wrote to standard error: {line}"),
             Flag::UnpaddedTimes => {
                 f.write_str("times were printed without zero padding; TOTAL confirms how they were read")
+            }
+            Flag::ForeignLines { lines, first } => {
+                write!(
+                    f,
+                    "lines of others skipped within the run: {lines}, the first `{first}`; TOTAL adds up"
+                )
             }
             Flag::MissingRows { version, rows } => write!(
                 f,

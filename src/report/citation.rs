@@ -4,6 +4,8 @@ use super::table::{Text, Tone};
 use crate::figure::{Effect, FigureKey, Figures, spelt};
 use crate::record::Record;
 use crate::verify::grade::{self, Condition};
+use jiff::civil::Date;
+use jiff::tz::Offset;
 
 /// The figure that a record is cited for.
 pub struct Headline {
@@ -28,23 +30,32 @@ pub struct Source<'a> {
 /// Returns one line that says what was measured, on which machine, how often and how precisely.
 fn line(figures: Figures, headline: &Headline) -> String {
     let record = figures.record;
-    let date = match record.imported {
-        Some(_) => "date not known".to_string(),
-        None => record.started.strftime("%Y-%m-%d").to_string(),
-    };
+    let date = measured_on(record).map_or("date not known".to_string(), |date| date.to_string());
     let filesystem = record.storage.as_ref().and_then(|storage| storage.filesystem.as_ref());
     let storage = filesystem.map(|filesystem| format!("files on {}", filesystem.kind));
     let parts = [
         Some(headline.words.clone()),
         options(figures, &headline.words),
         storage,
-        Some(
-            record.host.as_ref().and_then(|host| host.cpu.model.clone()).unwrap_or("unknown CPU".to_string()),
-        ),
+        Some(machine(record)),
         Some(date),
         Some(format!("repro {} ({})", record.program.version, record.program.revision)),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the date of a measurement. That of an import says nothing about it.
+fn measured_on(record: &Record) -> Option<Date> {
+    match &record.imported {
+        Some(imported) => imported.stated.date,
+        None => Some(Offset::UTC.to_datetime(record.started).date()),
+    }
+}
+
+fn machine(record: &Record) -> String {
+    let stated = || record.stated().and_then(|stated| stated.machine.clone());
+    let cpu = record.host.as_ref().and_then(|host| host.cpu.model.clone());
+    cpu.or_else(stated).unwrap_or("unknown CPU".to_string())
 }
 
 /// Returns every option that is not the default, affects what is measured and is not among the words already, as the
@@ -52,6 +63,7 @@ fn line(figures: Figures, headline: &Headline) -> String {
 fn options(figures: Figures, words: &str) -> Option<String> {
     let defaults = (figures.shape.parameters)(&serde_json::json!({})).unwrap_or_default();
     let other = |(name, value): (&String, &serde_json::Value)| {
+        let value = &figures.shape.plain(name, Some(value))?;
         let affects = (figures.shape.effect)(name) != Effect::Nothing && defaults.get(name) != Some(value);
         let option = format!("--{}", name.replace('_', "-"));
         let spelt = match value {
@@ -119,10 +131,9 @@ fn bibtex(record: &Record, source: &Source, line: &str, citable: bool) -> String
         ("author", format!("{{{}}}", escaped(source.author.unwrap_or(&program)))),
         ("title", format!("{{SQLite {}, measured with repro}}", escaped(&record.study))),
     ];
-    // The date on which an output was imported says nothing about when it was measured.
-    if record.imported.is_none() {
-        fields.push(("year", record.started.strftime("%Y").to_string()));
-        fields.push(("date", record.started.strftime("%Y-%m-%d").to_string()));
+    if let Some(date) = measured_on(record) {
+        fields.push(("year", date.year().to_string()));
+        fields.push(("date", date.to_string()));
     }
     fields.extend([("note", format!("{}{}{}", warning, escaped(line), escaped(&hash)))]);
     // URL packages take the address as it is; only characters that would end the field are removed.

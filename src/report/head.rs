@@ -1,7 +1,7 @@
 //! The lines above the table of a record: engines, parameters, place, and runs.
 
 use super::table::{Text, Tone};
-use crate::record::{Answer, Engine, Leg, Record};
+use crate::record::{Answer, Engine, Imported, Leg, Record, Stated};
 use crate::stats;
 
 /// Returns all lines above the table.
@@ -15,13 +15,27 @@ pub fn head(record: &Record) -> Vec<Text> {
             .map_or("unknown".to_string(), |f| format!("{}, {}", f.kind, f.options));
         head.push(format!("files in {} ({filesystem})", storage.directory).into());
     }
-    if let Some(from) = &record.imported {
-        head.push(format!("read from {}, lines {} to {}", from.file, from.first_line, from.last_line).into());
-    }
+    head.extend(record.imported.iter().flat_map(origin).map(Text::from));
     let wrong = record.legs.iter().any(|leg| leg.answer.is_wrong());
     let tone = if wrong { Tone::Bad } else { Tone::Plain };
+    let runs = |leg: &Leg| runs(leg, record.knows_every_parameter());
     head.extend(grouped(record, runs).into_iter().map(|line| Text::new(line, tone)));
     head
+}
+
+/// Returns where an imported record comes from, and what the user stated about it.
+fn origin(from: &Imported) -> Vec<String> {
+    let heading = from.heading.as_ref().map_or(String::new(), |heading| format!(", under `{heading}`"));
+    let mut lines =
+        vec![format!("read from {}, lines {} to {}{heading}", from.file, from.first_line, from.last_line)];
+    lines.extend(from.command.as_ref().map(|command| format!("made by `{command}`")));
+    let Stated { flags, machine, date } = &from.stated;
+    let date = date.map(|date| date.to_string());
+    let stated = [("flags", flags), ("machine", machine), ("date", &date)];
+    let stated: Vec<String> =
+        stated.into_iter().filter_map(|(what, said)| Some(format!("{what} {}", said.as_ref()?))).collect();
+    lines.extend((!stated.is_empty()).then(|| format!("stated, not confirmed: {}", stated.join(" · "))));
+    lines
 }
 
 /// Returns all parameters in one line.
@@ -90,10 +104,14 @@ fn build(engine: &Engine) -> String {
     }
 }
 
-fn runs(leg: &Leg) -> String {
+fn runs(leg: &Leg, options_known: bool) -> String {
     let warmups = leg.runs.iter().filter(|run| run.warmup).count();
     let runs = stats::counted(leg.counted().len() as u64, "counted run");
-    format!("{runs} after {warmups} warm-up · {}", answer(&leg.answer))
+    let doubt = match leg.answer.is_wrong() && !options_known {
+        true => "; unless an option that changes the answers was given",
+        false => "",
+    };
+    format!("{runs} after {warmups} warm-up · {}{doubt}", answer(&leg.answer))
 }
 
 fn plain(value: &serde_json::Value) -> String {

@@ -75,9 +75,9 @@ fn total(figures: Figures) -> Option<String> {
             total.n
         ),
         _ => format!(
-            "TOTAL {} s, {} runs: too few for an interval ({FEWEST_RUNS} are needed)",
+            "TOTAL {} s, {}: too few for an interval ({FEWEST_RUNS} are needed)",
             seconds(total.median),
-            total.n
+            stats::counted(total.n as u64, "run")
         ),
     })
 }

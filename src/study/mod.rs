@@ -21,7 +21,7 @@ pub use scale::Scale;
 pub use session::{Measured, Session, Setting, Task};
 
 use crate::figure::{Figures, Parameters, Shape};
-use crate::record::{Detail, Record};
+use crate::record::{Detail, Record, Stated};
 use crate::report::Table;
 use crate::report::citation::Headline;
 use anyhow::{Result, bail};
@@ -34,6 +34,18 @@ use std::sync::atomic::AtomicBool;
 
 /// From now on ^C, SIGTERM and SIGHUP raise the flag that is returned and do not end the process.
 pub type CatchSignals = fn() -> Result<Arc<AtomicBool>>;
+
+/// A saved output, and what the user states about it.
+pub struct Saved<'a> {
+    /// The file as the user named it.
+    pub name: &'a str,
+    /// The contents of the file.
+    pub bytes: &'a [u8],
+    /// What nothing in the file can confirm.
+    pub stated: &'a Stated,
+    /// The testsets that ran, which the file can contradict.
+    pub testset: Option<&'a str>,
+}
 
 /// The interface through which the rest of the program uses a study.
 pub trait Study: Sync {
@@ -96,9 +108,15 @@ pub trait Study: Sync {
         Vec::new()
     }
 
+    /// Returns an option in the spelling of this program if it is one in that of the study's own tool.
+    fn in_our_spelling(&self, word: &str) -> Option<String> {
+        let _ = word;
+        None
+    }
+
     /// Reads records from a saved output; returns `None` if the study has no output format of its own.
-    fn import(&self, name: &str, bytes: &[u8]) -> Option<Result<Vec<Record>>> {
-        let _ = (name, bytes);
+    fn import(&self, saved: &Saved) -> Option<Result<Vec<Record>>> {
+        let _ = saved;
         None
     }
 

@@ -17,14 +17,14 @@ pub fn page_size(text: &str) -> Result<u32, String> {
 /// Says what was expected.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor: u64 = match &text[digits.len()..] {
+    let factor: u64 = match text[digits.len()..].to_ascii_lowercase().as_str() {
         "" => 1,
-        "KB" => 1_000,
-        "MB" => 1_000_000,
-        "GB" => 1_000_000_000,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
+        "k" | "kb" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "g" | "gb" => 1_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
         unit => return Err(format!("unknown unit `{unit}`; use KB, MB, GB, KiB, MiB or GiB")),
     };
     let fault = || "expected a number of bytes, with a unit or without, such as 256MiB".to_string();

@@ -2,6 +2,7 @@
 
 use super::{Study, clients, oltp, serverless, speedtest1};
 use crate::figure::Shape;
+use std::ffi::OsString;
 
 /// All studies, in the order in which they are listed.
 #[rustfmt::skip]
@@ -24,6 +25,18 @@ pub fn named(name: &str) -> Option<&'static dyn Study> {
 /// Returns the shape of the study of this name.
 pub fn shape_of(name: &str) -> Option<&'static Shape> {
     named(name).map(Study::shape)
+}
+
+/// Returns a command line with the options of a study's own tool in the spelling of this program.
+pub fn in_our_spelling(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut own = true;
+    let respelt = |word: OsString| {
+        own &= word != "--";
+        let text = word.to_str().filter(|_| own);
+        let found = text.and_then(|text| STUDIES.iter().find_map(|study| study.in_our_spelling(text)));
+        found.map_or(word, OsString::from)
+    };
+    words.map(respelt).collect()
 }
 
 #[cfg(test)]

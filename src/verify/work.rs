@@ -20,7 +20,7 @@ pub fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkC
         checks.push(WorkCheck { what: "sources".to_string(), same, decides: false, detail });
     }
     if !about.engine.flags.is_empty() {
-        checks.push(flags_check(&about.engine.flags, leg));
+        checks.push(flags_check(reference, record, leg));
     }
     checks.extend(parameters(reference, record));
     let several = record.legs.len() > 1;
@@ -28,10 +28,9 @@ pub fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkC
     checks
 }
 
-fn flags_check(published: &[String], leg: &Leg) -> WorkCheck {
-    let flags = leg.engine.build.as_ref().map(|build| compile_flags(&build.command).join(" "));
-    let published: Vec<String> = compile_flags(&published.join(" "));
-    WorkCheck::equal("compile flags", &published.join(" "), flags.as_ref())
+fn flags_check(reference: &Reference, record: &Record, leg: &Leg) -> WorkCheck {
+    let here = record.flags(leg).map(|flags| flags.join(" "));
+    WorkCheck::equal("compile flags", &reference.about.engine.flags().join(" "), here.as_ref())
 }
 
 impl WorkCheck {
@@ -86,27 +85,16 @@ fn source_id(published: &str, found: Option<&str>) -> WorkCheck {
     }
 }
 
-/// Returns the flags of a compile command that change the code it produces, in alphabetical order.
-fn compile_flags(command: &str) -> Vec<String> {
-    let matters = |word: &&str| ["-O", "-D", "-m", "-f"].iter().any(|kind| word.starts_with(kind));
-    // `-DX=1` is what the compiler makes of `-DX`.
-    let plain =
-        |word: &str| word.strip_suffix("=1").filter(|_| word.starts_with("-D")).unwrap_or(word).to_string();
-    let mut flags: Vec<String> = command.split_whitespace().filter(matters).map(plain).collect();
-    flags.sort();
-    flags.dedup();
-    flags
-}
-
 fn parameters(reference: &Reference, record: &Record) -> Vec<WorkCheck> {
     let published = &reference.parameters;
     let names: std::collections::BTreeSet<&String> =
         published.keys().chain(record.parameters.keys()).collect();
     let compare = |name: &String| {
-        let (there, here) = (published.get(name), record.parameters.get(name));
+        let written = record.parameters.get(name);
+        let unknown = !record.knows_every_parameter() && written.is_none();
+        let here = reference.shape.plain(name, written);
+        let (there, here) = (published.get(name), here.as_ref());
         let effect = (reference.shape.effect)(name);
-        // A saved output says nothing about most options.
-        let unknown = record.imported.is_some() && here.is_none();
         // The shape is preserved at another extent, though the size is not, and another machine does not make
         // the work different. Both are judged, but always with a remark.
         let remarked = there != here && (effect.is_extent() || effect == Effect::Machine);

@@ -2,6 +2,7 @@
 
 use crate::figure::{Effect, Shape, spelt};
 use crate::record::{Answer, Leg, Record};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Returns what makes the work different, each with the values of both records; empty if it is the same. Versions, flags,
@@ -26,11 +27,18 @@ pub(super) fn settings(shape: &Shape, a: &Record, b: &Record) -> Vec<String> {
         legs.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(" and ")
     };
     let build = |record: &Record| {
-        let build = record.legs.first()?.engine.build.as_ref()?;
-        Some(format!("{} {}", build.compiler, build.flags().join(" ")))
+        let leg = record.legs.first()?;
+        let compiler = leg.engine.build.as_ref().map_or("compiler not known", |build| &build.compiler);
+        Some(format!("{compiler} {}", record.flags(leg)?.join(" ")))
     };
     let storage = |record: &Record| Some(record.storage.as_ref()?.filesystem.as_ref()?.kind.clone());
-    let cpu = |record: &Record| record.host.as_ref().and_then(|host| host.cpu.model.clone());
+    let cpu = |record: &Record| {
+        record
+            .host
+            .as_ref()
+            .and_then(|host| host.cpu.model.clone())
+            .or_else(|| record.stated()?.machine.clone())
+    };
     let facts = [
         ("SQLite", Some(version(a)), Some(version(b))),
         ("build", build(a), build(b)),
@@ -48,12 +56,13 @@ pub(super) fn settings(shape: &Shape, a: &Record, b: &Record) -> Vec<String> {
 fn parameters(shape: &Shape, a: &Record, b: &Record, effects: &[Effect]) -> Vec<String> {
     let names: BTreeSet<&String> = a.parameters.keys().chain(b.parameters.keys()).collect();
     let parameter = |name: &String| {
-        let [x, y] = [a, b].map(|record| record.parameters.get(name));
-        // A saved output does not give all parameters.
-        let unknown = [(a, x), (b, y)].iter().any(|(record, v)| record.imported.is_some() && v.is_none());
+        let written = [a, b].map(|record| record.parameters.get(name));
+        let unknown =
+            [a, b].iter().zip(written).any(|(record, v)| !record.knows_every_parameter() && v.is_none());
+        let [x, y] = written.map(|value| shape.plain(name, value));
         (effects.contains(&(shape.effect)(name)) && x != y && !unknown).then(|| {
             let text =
-                |value: Option<_>| if value.is_none() { "its default".to_string() } else { spelt(value) };
+                |value: Option<Value>| value.map_or("its default".to_string(), |value| spelt(Some(&value)));
             format!("--{} {} and {}", name.replace('_', "-"), text(x), text(y))
         })
     };

@@ -2,6 +2,7 @@
 
 use super::args::Workload;
 use super::output::VerificationHash;
+use crate::record;
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -35,6 +36,20 @@ pub fn known(version: &str, workload: &Workload) -> Option<VerificationHash> {
     let testset = workload.testset.as_str();
     let fits = |a: &&Answer| a.version == version && a.testset == testset && a.size == workload.size;
     ANSWERS.iter().find(fits).map(|a| VerificationHash { bytes: a.bytes, hash: a.hash.clone() })
+}
+
+/// Judges the hash of a `--verify` run of `workload` on SQLite `version`.
+pub fn judge(version: Option<&str>, workload: &Workload, hash: &VerificationHash) -> record::Answer {
+    let found = hash.to_string();
+    let known = version.and_then(|version| known(version, workload)).map(|known| known.to_string());
+    match known {
+        _ if hash.bytes == 0 => record::Answer::NotChecked {
+            reason: format!("the testsets {} put no results into the verification hash", workload.testset),
+        },
+        Some(expected) if expected == found => record::Answer::Right { found },
+        Some(expected) => record::Answer::Wrong { found, expected },
+        None => record::Answer::Unknown { found },
+    }
 }
 
 #[cfg(test)]

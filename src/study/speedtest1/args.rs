@@ -98,13 +98,13 @@ pub struct Workload {
     pub database: Database,
 
     /// Set the journal mode
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", ignore_case = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<Journal>,
 
     /// The size of the page cache in pages, or in KiB if negative
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_none_or_zero")]
     pub cachesize: Option<i32>,
 
     /// The page size in bytes: a power of two from 512 to 65536
@@ -114,7 +114,7 @@ pub struct Workload {
 
     /// Memory-map this much of the database, such as 256MiB or 1000000
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_none_or_zero")]
     pub mmap: Option<u32>,
 
     /// Set synchronous to OFF
@@ -124,7 +124,7 @@ pub struct Workload {
 
     /// The number of threads that may help with sorting, from 0 to 8
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=8))]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_none_or_zero")]
     pub threads: Option<u8>,
 
     /// Print statistics at the end of each run; they go into the record
@@ -184,7 +184,7 @@ pub struct Workload {
 
     /// Run each SELECT this many times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_none_or_one")]
     pub repeat: Option<u32>,
 
     /// Prepare each statement again for every use
@@ -199,7 +199,7 @@ pub struct Workload {
 
     /// Use temporary tables, from 0 (none) to 9 (all)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=9))]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_none_or_zero")]
     pub temp: Option<u8>,
 
     /// Other options of speedtest1, in its own spelling
@@ -245,11 +245,19 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
+/// Returns whether an option is the tool's default, given or not: the tool does nothing for 0.
+fn is_none_or_zero<T: Copy + Into<i64>>(value: &Option<T>) -> bool {
+    value.is_none_or(|value| value.into() == 0)
+}
+
+fn is_none_or_one(value: &Option<u32>) -> bool {
+    value.is_none_or(|value| value == 1)
+}
+
 /// Options of the tool that may follow `--`, with the number of values that each takes.
-const PASSED: &[(&str, usize)] = &[
+pub(super) const PASSED: &[(&str, usize)] = &[
     ("fullfsync", 0),
     ("hard-heap-limit", 1),
-    ("heap", 2),
     ("lookaside", 2),
     ("multithread", 0),
     ("nomemstat", 0),
@@ -267,6 +275,7 @@ const PASSED: &[(&str, usize)] = &[
 
 /// Options of the tool that are refused after `--`, with the reason.
 const REFUSED: &[(&str, &str)] = &[
+    ("heap", "the pinned build has no memory allocator for it (SQLITE_ENABLE_MEMSYS5), so speedtest1 stops"),
     ("explain", "it lists SQL and measures nothing"),
     ("sqlonly", "it lists SQL and measures nothing"),
     ("script", "it overwrites the file that it names"),
@@ -291,6 +300,11 @@ impl Workload {
             ));
         }
         let testsets = self.testset.names();
+        if testsets.iter().any(|name| name == "debug1") {
+            return Err(
+                "--testset debug1: speedtest1 only prints numbers for it and times nothing".to_string()
+            );
+        }
         if self.temp.is_some_and(|n| n > 0) && testsets.len() > 1 {
             return Err("--temp: speedtest1 can't drop temporary tables between testsets; give --testset with one name".to_string());
         }
@@ -445,12 +459,13 @@ mod tests {
             &["--script", "x"],
             &["--output", "-"],
             &["--size", "5"],
-            &["--heap", "1"],
+            &["--heap", "1000000", "64"],
+            &["--lookaside", "1"],
             &["--nomemstat", "x.db"],
         ] {
             assert!(with_extra(bad).check().is_err(), "{bad:?}");
         }
-        for good in [&["--nomemstat"][..], &["--heap", "1000000", "64"], &["-nomutex", "--vfs", "unix"]] {
+        for good in [&["--nomemstat"][..], &["--lookaside", "500", "128"], &["-nomutex", "--vfs", "unix"]] {
             assert_eq!(with_extra(good).check(), Ok(()), "{good:?}");
         }
     }

@@ -7,6 +7,7 @@ pub mod import;
 pub mod line;
 pub mod output;
 mod run;
+mod spelling;
 mod step;
 mod tables;
 pub mod testset;
@@ -16,7 +17,7 @@ pub use output::{Banner, Event, RunOutput, Scanner, StepRow, VerificationHash};
 pub use run::tool::{BUILD, unpack};
 pub use step::StepKey;
 
-use super::{PlanOption, Setting, Study, Task, Wishes};
+use super::{PlanOption, Saved, Setting, Study, Task, Wishes};
 use crate::figure::{Effect, FigureKey, Figures, Parameters, Phases, Shape, WHOLE};
 use crate::record::Record;
 use crate::report::Table;
@@ -109,8 +110,12 @@ impl Study for Speedtest1 {
         ]
     }
 
-    fn import(&self, name: &str, bytes: &[u8]) -> Option<Result<Vec<Record>>> {
-        Some(import::records(name, bytes))
+    fn in_our_spelling(&self, word: &str) -> Option<String> {
+        spelling::in_our_spelling(word)
+    }
+
+    fn import(&self, saved: &Saved) -> Option<Result<Vec<Record>>> {
+        Some(import::records(saved))
     }
 }
 
@@ -125,10 +130,12 @@ fn headline(figures: Figures) -> Option<Headline> {
     let size = figures.record.parameters.get("size");
     let size = size.map_or("size unknown".to_string(), |size| format!("--size {size}"));
     let version = leg.engine.sqlite_version.as_deref().unwrap_or("unknown");
-    let build = leg.engine.build.as_ref();
-    let build = build.map_or("build unknown".to_string(), |build| {
-        format!("{} {}", build.compiler, build.flags().join(" "))
-    });
+    let stated = figures.record.stated().and_then(|stated| stated.flags.as_ref());
+    let build = match (&leg.engine.build, stated) {
+        (Some(build), _) => format!("{} {}", build.compiler, build.flags().join(" ")),
+        (None, Some(flags)) => format!("built with {flags}, as stated"),
+        (None, None) => "build unknown".to_string(),
+    };
     let words = format!(
         "speedtest1 {size}, SQLite {version}: TOTAL {} s (median of {} runs, {interval}); {build}",
         seconds(total.median),

@@ -60,6 +60,14 @@ impl TestsetList {
         list.split(',').map(|item| item.split('/').next().unwrap_or(item).to_string()).collect()
     }
 
+    /// Returns the size at which each testset runs when the tool is given this `--size`.
+    pub fn sizes(&self, size: u32) -> Vec<u32> {
+        let list = if self.0 == "mix1" { MIX1 } else { &self.0 };
+        let scale =
+            |item: &str| item.split_once('/').and_then(|(_, scale)| scale.parse().ok()).unwrap_or(100);
+        list.split(',').map(|item| scaled(size, scale(item))).collect()
+    }
+
     /// Returns the largest `/SCALE` in percent, or 100 when none is given.
     pub fn largest_scale(&self) -> u64 {
         let scales = self.0.split(',').map(|item| match item.split_once('/') {
@@ -73,6 +81,11 @@ impl TestsetList {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Returns the size of a testset with `/SCALE`, as the tool rounds it.
+pub fn scaled(size: u32, scale: u32) -> u32 {
+    (u64::from(size) * u64::from(scale) / 100).clamp(1, u64::from(u32::MAX)) as u32
 }
 
 impl Default for TestsetList {

@@ -9,6 +9,7 @@ pub use figures::{Figure, FigureLine};
 
 use super::claim::Claim;
 use crate::figure::{Parameters, Shape};
+use crate::record::compile_flags;
 use crate::record::store::read_text;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
@@ -107,6 +108,13 @@ pub struct EngineFacts {
     /// The verification hash, if it was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+}
+
+impl EngineFacts {
+    /// Returns the flags that change the code, as [`crate::record::Record::flags`] does.
+    pub fn flags(&self) -> Vec<String> {
+        compile_flags(&self.flags.join(" "))
+    }
 }
 
 /// How far figures may be off after division by the machine factor, and absolutely.

@@ -18,9 +18,11 @@ static BEGINS: LazyLock<Regex> = LazyLock::new(|| {
 static TWO_COLUMNS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"[0-9]{1,4} - .*[0-9]\.[0-9]{1,3}s?\W+[0-9]{1,4} - |-- Speedtest1 .*-- Speedtest1 ")
 });
-/// A whole row in the columns that `printf` gives it.
+/// A whole row in the columns that `printf` gives it; some ports add a tab or lack the `s`.
 static IN_COLUMNS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^ {0,3}[0-9]{1,4} - .{60} +-?[0-9]+\.[0-9]{3}s$"));
+    LazyLock::new(|| pattern(r"^ {0,3}[0-9]{1,4} - .{60}[ \t]+-?[0-9]+\.[0-9]{3}s?$"));
+/// What may be a row in spite of damage: a number, a dash, and a time at the end.
+static LIKE_A_ROW: LazyLock<Regex> = LazyLock::new(|| pattern(r"[0-9]\s*-\s.*[0-9]\.[0-9]{1,3}\s*s?\W*$"));
 static ROW_START: LazyLock<Regex> = LazyLock::new(|| pattern(r"^ {0,3}[0-9]{1,4} - .{60} "));
 /// A line that an editor or terminal cut in two regains the tool's fixed columns when it is joined. Nothing
 /// else is joined, so a foreign line never completes a row.
@@ -31,6 +33,9 @@ static REJOINED: LazyLock<Regex> = LazyLock::new(|| {
         "^ *[0-9]{{1,4}} - .{{60}} +{time}|^ {{7}}TOTAL\\.{{55}} +{time}|^{banner}|^Verification Hash: "
     ))
 });
+
+/// The longest line in bytes that is read; the tool's are shorter than 200 even behind a prefix.
+const LONGEST_LINE: usize = 1000;
 
 /// Returns the lines of `text` without colours and line ends, with wrapped lines mended. Each comes with the
 /// first and last line number of the file that it was read from.
@@ -56,7 +61,7 @@ fn clean(raw: &str) -> Cow<'_, str> {
 
 /// Returns `first` and `next` joined if that mends a wrapped line.
 fn mend(first: &str, next: &str) -> Option<String> {
-    if first.is_empty() {
+    if first.is_empty() || first.len() + next.len() > LONGEST_LINE {
         return None;
     }
     let (prefix, start) = split_prefix(first);
@@ -85,10 +90,15 @@ pub fn split_prefix(line: &str) -> (&str, &str) {
     line.split_at(start)
 }
 
-/// Normalises a log prefix so that prefixes which differ only in numbers become equal.
+/// Normalises a log prefix so that prefixes which differ only in numbers, dates and padding become equal.
 pub fn shape(prefix: &str) -> String {
+    static DAY: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b")
+    });
     static DIGITS: LazyLock<Regex> = LazyLock::new(|| pattern("[0-9]+"));
-    DIGITS.replace_all(prefix.trim_end(), "0").into_owned()
+    static BLANKS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s+"));
+    let days = DAY.replace_all(prefix.trim(), "day");
+    BLANKS.replace_all(&DIGITS.replace_all(&days, "0"), " ").into_owned()
 }
 
 /// Returns whether a log prefix is short and free of quotes; a quoted row is prose about the tool.
@@ -106,8 +116,33 @@ pub fn in_columns(row: &str) -> bool {
     IN_COLUMNS.is_match(row)
 }
 
+/// Returns whether a line that is not the tool's may be a damaged row of it.
+pub fn like_a_row(line: &str) -> bool {
+    LIKE_A_ROW.is_match(line)
+}
+
+/// Returns whether the line is a time and nothing else.
+pub fn is_time(line: &str) -> bool {
+    let (before, time) = line::split_time(line);
+    time.is_some() && before.trim().is_empty()
+}
+
+/// Returns whether the line is too long to be the tool's.
+pub fn too_long(line: &str) -> bool {
+    line.len() > LONGEST_LINE
+}
+
 /// Splits a line in which the output of a run follows the unfinished row of a killed run.
 pub fn unglue(line: &str) -> Option<(&str, &str)> {
     let (killed, next) = line.split_at(ROW_START.find(line)?.end());
     (line::parse(next) != Line::Other).then_some((killed.trim_end(), next))
+}
+
+/// Splits the rest of an unfinished row into its name, which dots fill up to a fixed width, and what
+/// something else wrote behind it.
+pub fn split_name(rest: &str) -> (&str, &str) {
+    const WIDTH: usize = 60;
+    let split = rest.split_at_checked(WIDTH).filter(|(name, _)| name.ends_with('.'));
+    let (name, said) = split.unwrap_or((rest, ""));
+    (name.trim_end_matches(['.', ' ']), said.trim())
 }

@@ -1,9 +1,12 @@
 //! Reads saved speedtest1 output of any version in the forms in which people keep it: with CRLF, colour, log
 //! prefixes, wrapped lines, boot messages before it, or several runs in one file.
 //!
-//! The rule is to import it correctly or to refuse it with the line and the reason. Inside a run, from its
-//! first row to TOTAL, every line must be the tool's; before and after it, anything may appear.
+//! The rule is to import it correctly or to refuse it with the line and the reason. Lines of others inside a run
+//! are skipped only when TOTAL, the sum of all rows, shows that no row is lost in them.
 
+mod context;
+mod ending;
+mod inference;
 mod layout;
 mod records;
 mod run;
@@ -14,7 +17,8 @@ use super::line::{self, Line, pattern};
 use super::output::{Banner, Fault, RunOutput, excerpt};
 use crate::record::Failure;
 use regex::Regex;
-use run::{OpenRun, Row, begins_run};
+use run::{OpenRun, Row, Unfinished, begins_run};
+use std::collections::VecDeque;
 use std::sync::LazyLock;
 use thiserror::Error;
 
@@ -39,6 +43,14 @@ pub struct ImportedRun {
     pub partial: Option<Failure>,
     /// Whether times were printed without zero padding, a reading that TOTAL confirmed.
     pub unpadded: bool,
+    /// Whether a header stands before the first row.
+    pub announced: bool,
+    /// The number of lines of others inside the run, and the first of them.
+    pub foreign: Option<(u32, String)>,
+    /// The lines before the run that belong to no other run, oldest first.
+    pub before: Vec<String>,
+    /// The lines after the last run of a file; empty for any other run.
+    pub after: Vec<String>,
 }
 
 /// Reads every run in `bytes`; there is at least one.
@@ -67,19 +79,12 @@ pub fn import(bytes: &[u8]) -> Result<Vec<ImportedRun>, ImportError> {
 }
 
 static SQL_ROW: LazyLock<Regex> = LazyLock::new(|| pattern(r"^/\* +[0-9]{1,4} - .*\*/$"));
-static FAILURE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        "SQL error: |exec error: |Error code [0-9]+: |Count disagree |Cannot open database file: ",
-        "|unknown testset: |unknown option: |compile with -DSQLITE_ENABLE_RTREE|cannot allocate ",
-        "|missing argument on |surplus argument: |bad modifier on testset name: "
-    ))
-});
 
 /// The largest number of runs, which is that of one measurement.
 const MOST_RUNS: usize = 1_000;
 
-const MIXED: &str = "the row has no time, and what follows is not the tool's; \
-    save standard output apart from standard error";
+/// The largest number of lines between two runs that are kept to tell them apart.
+const MOST_BETWEEN: usize = 200;
 
 fn fault(line: usize, reason: impl Into<String>) -> ImportError {
     ImportError { line, reason: reason.into() }
@@ -96,20 +101,31 @@ struct Reader {
     /// The first lines outside any run that could explain why the file contains no run.
     failure: Option<(usize, String)>,
     foreign: Option<(usize, String)>,
+    /// The last lines outside any run.
+    between: VecDeque<String>,
 }
 
 impl Reader {
-    fn line(&mut self, (at, last): (usize, usize), text: &str) -> Result<(), ImportError> {
+    fn line(&mut self, span: (usize, usize), text: &str) -> Result<(), ImportError> {
         if text.is_empty() {
             return Ok(());
         }
+        if layout::too_long(text) {
+            return self.foreign(span.0, &excerpt(text));
+        }
         if layout::two_columns(text) {
-            return Err(fault(at, "two outputs side by side; save each to a file of its own"));
+            return Err(fault(span.0, "two outputs side by side; save each to a file of its own"));
         }
-        if let Some((killed, next)) = layout::unglue(text) {
-            self.line((at, last), killed)?;
-            return self.line((at, last), next);
+        let mut rest = text;
+        while let Some((killed, next)) = layout::unglue(rest) {
+            self.piece(span, killed)?;
+            rest = next;
         }
+        self.piece(span, rest)
+    }
+
+    /// Takes a line that holds no other.
+    fn piece(&mut self, (at, last): (usize, usize), text: &str) -> Result<(), ImportError> {
         let (prefix, rest) = layout::split_prefix(text);
         let parsed = line::parse(rest);
         let prefix = layout::shape(prefix);
@@ -171,6 +187,7 @@ impl Reader {
                 // The failure message, on standard error, overtook the text that was still in the buffer.
                 Some(run) if run.failure.is_some() => {}
                 run => {
+                    run.as_ref().map_or(Ok(()), OpenRun::check_not_ended)?;
                     if run.as_ref().is_some_and(|run| run.total.is_some()) {
                         self.close()?;
                     }
@@ -180,48 +197,62 @@ impl Reader {
             },
             Line::Total(time) => {
                 self.check_finished()?;
+                self.open.as_ref().map_or(Ok(()), OpenRun::check_not_ended)?;
                 match &mut self.open {
-                    Some(run) if run.is_running() && !run.rows.is_empty() => run.total = Some((at, time)),
+                    Some(run) if run.is_running() && !run.rows.is_empty() => {
+                        run.goes_on();
+                        run.total = Some((at, time));
+                    }
                     _ => return Err(fault(at, "TOTAL without the rows that it sums up")),
                 }
             }
             trailer => {
                 let Some(run) = &mut self.open else { return Ok(()) };
-                let taken = run.total.is_some() && run.trailer.record_trailer(&trailer);
-                if !taken && run.failure.is_none() && !run.rows.is_empty() {
-                    return Err(unexpected(at, text));
+                if run.rows.is_empty() || run.failure.is_some() {
+                    return Ok(());
                 }
+                self.check_finished()?;
+                self.open.as_mut().map_or(Ok(()), |run| run.ends_with(at, &trailer, text))?;
             }
         }
         Ok(())
     }
 
-    /// Returns the open run or begins a new one. Until the first row, its prefix is that of the line read
-    /// last.
+    /// Returns the open run, which goes on, or begins a new one. Until the first row, its prefix is that of the
+    /// line read last.
     fn begin(&mut self, at: usize, prefix: String) -> &mut OpenRun {
-        let run = self.open.get_or_insert_with(|| OpenRun { lines: (at, at), ..OpenRun::default() });
+        let between = &mut self.between;
+        let run = self.open.get_or_insert_with(|| OpenRun {
+            lines: (at, at),
+            before: between.drain(..).collect(),
+            ..OpenRun::default()
+        });
         if run.rows.is_empty() {
             run.prefix = prefix;
         }
+        run.goes_on();
         run
     }
 
-    fn unfinished(&mut self, at: usize, number: u32, name: &str, text: &str) -> Result<(), ImportError> {
+    fn unfinished(&mut self, at: usize, number: u32, rest: &str, text: &str) -> Result<(), ImportError> {
         // Outside a run, boot messages and prose may have lines such as `2 - query`, too.
         let Some(run) = &mut self.open else { return self.foreign(at, text) };
-        let mut name = name;
-        if let Some(found) = FAILURE.find(name) {
-            run.failure = Some((at, excerpt(&name[found.start()..])));
-            name = name[..found.start()].trim_end_matches(['.', ' ']);
-        }
-        run.unfinished = Some((at, number, name.to_string()));
+        run.goes_on();
+        let (name, said) = match ending::said_by_the_tool(rest) {
+            Some(start) => {
+                run.failure = Some((at, excerpt(&rest[start..])));
+                (rest[..start].trim_end_matches(['.', ' ']), "")
+            }
+            None => layout::split_name(rest),
+        };
+        run.unfinished = Some(Unfinished { at, number, name: name.to_string(), said: said.to_string() });
         Ok(())
     }
 
     /// Refuses a row without a time when another line of the tool follows it, because the time is lost.
     fn check_finished(&self) -> Result<(), ImportError> {
         match self.open.as_ref().and_then(|run| run.unfinished.as_ref()) {
-            Some((at, ..)) => Err(fault(*at, "the row has no time, although the output continues after it")),
+            Some(row) => Err(fault(row.at, "the row has no time, although the output continues after it")),
             None => Ok(()),
         }
     }
@@ -231,22 +262,17 @@ impl Reader {
         if SQL_ROW.is_match(text) {
             return Err(fault(at, "a listing of SQL (--sqlonly or --explain), which holds no times"));
         }
-        let failure = FAILURE.find(text).map(|found| excerpt(&text[found.start()..]));
+        let failure = ending::said_by_the_tool(text).map(|start| excerpt(&text[start..]));
         match &mut self.open {
             Some(run) if !run.rows.is_empty() && text.trim_start().starts_with("```") => self.close(),
-            Some(run) if run.is_running() => {
-                match failure {
-                    Some(failure) => run.failure = Some((at, failure)),
-                    None if run.rows.is_empty() && run.unfinished.is_none() => {}
-                    None => {
-                        return Err(match run.unfinished {
-                            Some((row, ..)) => fault(row, MIXED),
-                            None => unexpected(at, text),
-                        });
-                    }
+            Some(run) if run.is_running() => match failure {
+                Some(failure) => {
+                    run.failure = Some((at, failure));
+                    Ok(())
                 }
-                Ok(())
-            }
+                None if run.rows.is_empty() && run.unfinished.is_none() => Ok(()),
+                None => run.others_say(at, text),
+            },
             _ => self.outside(at, text, failure),
         }
     }
@@ -257,8 +283,16 @@ impl Reader {
         } else if !text.starts_with("# source:") && text.bytes().any(|byte| byte.is_ascii_digit()) {
             self.foreign.get_or_insert((at, text.to_string()));
         }
+        self.keep_between(text);
         let total = text.trim_start().starts_with("TOTAL") && line::split_time(text).1.is_some();
         if total { Err(fault(at, "TOTAL without the rows that it sums up")) } else { Ok(()) }
+    }
+
+    fn keep_between(&mut self, text: &str) {
+        if self.between.len() == MOST_BETWEEN {
+            self.between.pop_front();
+        }
+        self.between.push_back(text.chars().take(500).collect());
     }
 
     fn close(&mut self) -> Result<(), ImportError> {
@@ -270,7 +304,7 @@ impl Reader {
                     (Some((at, failure)), _) => {
                         fault(at, format!("the run failed before its first row ended: {failure}"))
                     }
-                    (None, Some((at, ..))) => fault(at, "cut off in the first row: nothing was measured"),
+                    (None, Some(row)) => fault(row.at, "cut off in the first row: nothing was measured"),
                     (None, None) => fault(run.lines.0, "a run begins here but has no rows"),
                 })
             }
@@ -278,6 +312,7 @@ impl Reader {
                 Err(fault(run.lines.0, format!("more than {MOST_RUNS} runs in one file; split it")))
             }
             Some(run) => {
+                run.tail.iter().for_each(|(_, line)| self.keep_between(line));
                 self.runs.push(run.close()?);
                 Ok(())
             }
@@ -287,7 +322,8 @@ impl Reader {
 
     fn end(mut self) -> Result<Vec<ImportedRun>, ImportError> {
         self.close()?;
-        if !self.runs.is_empty() {
+        if let Some(last) = self.runs.last_mut() {
+            last.after = self.between.into();
             return Ok(self.runs);
         }
         Err(match (self.failure, self.foreign) {

@@ -1,13 +1,19 @@
 //! A run while it is being read, and the rules that it must obey.
 
 use super::super::line::{Line, Time};
-use super::super::output::{Assembler, Banner, RunOutput};
+use super::super::output::{Assembler, Banner, Fault, RunOutput, excerpt};
 use super::super::testset;
-use super::{ImportError, ImportedRun, fault, layout};
+use super::{ImportError, ImportedRun, ending, fault, layout, unexpected};
 use crate::record::{Cause, Failure};
 
 /// The largest number of rows; no list of testsets comes near it, so a run with more is not one run.
 const MOST_ROWS: usize = 2_000;
+
+const MIXED: &str = "the row has no time, and what follows is not the tool's; \
+    save standard output apart from standard error";
+
+/// The largest number of foreign lines after a row that are kept to explain how the run ended.
+const MOST_KEPT: usize = 200;
 
 /// A run whose end has not been seen.
 #[derive(Default)]
@@ -16,11 +22,27 @@ pub struct OpenRun {
     pub banner: Option<Banner>,
     pub headers: Vec<(usize, String)>,
     pub rows: Vec<Row>,
-    pub unfinished: Option<(usize, u32, String)>,
+    pub unfinished: Option<Unfinished>,
     pub total: Option<(usize, Time)>,
     pub trailer: RunOutput,
+    /// The line of the first trailer before TOTAL, which ends a run.
+    pub trailer_at: Option<(usize, String)>,
     pub failure: Option<(usize, String)>,
+    /// Lines of others between two lines of this run, and since its last line.
+    pub foreign: Vec<(usize, String)>,
+    pub tail: Vec<(usize, String)>,
     pub lines: (usize, usize),
+    /// What stood before the run.
+    pub before: Vec<String>,
+}
+
+/// A row without a time.
+pub struct Unfinished {
+    pub at: usize,
+    pub number: u32,
+    pub name: String,
+    /// What something else wrote behind the name.
+    pub said: String,
 }
 
 pub struct Row {
@@ -31,9 +53,26 @@ pub struct Row {
 }
 
 impl OpenRun {
-    /// Returns whether the reader is between the banner and TOTAL or a failure.
+    /// Returns whether the reader is between the banner and TOTAL, a trailer or a failure.
     pub fn is_running(&self) -> bool {
-        self.total.is_none() && self.failure.is_none()
+        self.total.is_none() && self.failure.is_none() && self.trailer_at.is_none()
+    }
+
+    /// Takes a line that may only follow TOTAL, or the place where TOTAL was.
+    pub fn ends_with(&mut self, at: usize, trailer: &Line<'_>, text: &str) -> Result<(), ImportError> {
+        if !self.trailer.record_trailer(trailer) {
+            return Err(unexpected(at, text));
+        }
+        if self.total.is_none() && self.trailer_at.is_none() {
+            self.goes_on();
+            self.trailer_at = Some((at, text.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Checks that no trailer came before this line of the run.
+    pub fn check_not_ended(&self) -> Result<(), ImportError> {
+        self.trailer_at.as_ref().map_or(Ok(()), |(at, text)| Err(unexpected(*at, text)))
     }
 
     /// Returns whether a row of this number can follow: numbers grow within a testset.
@@ -45,7 +84,7 @@ impl OpenRun {
 
     /// Returns the number of the last row, finished or not.
     fn last_number(&self) -> Option<u32> {
-        let unfinished = self.unfinished.as_ref().map(|(_, number, _)| *number);
+        let unfinished = self.unfinished.as_ref().map(|row| row.number);
         unfinished.or(self.rows.last().map(|row| row.number))
     }
 
@@ -53,10 +92,14 @@ impl OpenRun {
     /// must be the first step of a testset, and this run must either have no banner or have a reason for
     /// lacking TOTAL.
     pub fn check_ended_before(&self, at: usize, number: u32, name: &str) -> Result<(), ImportError> {
-        let explained = self.banner.is_none() || self.unfinished.is_some() || self.failure.is_some();
-        if self.total.is_some() || (explained && testset::of_first_step(name).is_some()) {
+        let crashed = self.tail.iter().any(|(_, line)| ending::is_crash(line));
+        let explained =
+            self.banner.is_none() || self.unfinished.is_some() || self.failure.is_some() || crashed;
+        let ended = self.trailer_at.is_some() || explained;
+        if self.total.is_some() || (ended && testset::of_first_step(name).is_some()) {
             return Ok(());
         }
+        self.check_not_ended()?;
         let after = self.last_number().unwrap_or_default();
         let reason = match &self.failure {
             Some((_, failure)) => format!("the output continues after the run failed: {failure}"),
@@ -75,6 +118,26 @@ impl OpenRun {
             name.split(' ').filter(counts).map(str::to_string).collect()
         };
         alike.any(|row| words(&row.name) == words(name))
+    }
+
+    /// Takes a line of others. Only the next line of the run, or its absence, tells what it means.
+    pub fn others_say(&mut self, at: usize, text: &str) -> Result<(), ImportError> {
+        if layout::like_a_row(text) {
+            return Err(unexpected(at, text));
+        }
+        // Behind what others wrote comes the time of the row.
+        if let Some(row) = self.unfinished.as_ref().filter(|_| layout::is_time(text)) {
+            return Err(fault(row.at, MIXED));
+        }
+        if self.tail.len() < MOST_KEPT {
+            self.tail.push((at, text.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Notes that the run goes on, so that what others said lies within it.
+    pub fn goes_on(&mut self) {
+        self.foreign.append(&mut self.tail);
     }
 
     pub fn push(&mut self, row: Row) -> Result<(), ImportError> {
@@ -108,7 +171,8 @@ impl OpenRun {
     pub fn drop_cut_time(&mut self) {
         let cut = self.total.is_none() && self.failure.is_none() && self.unfinished.is_none();
         if let Some(row) = self.rows.pop_if(|row| cut && !row.time.padded()) {
-            self.unfinished = Some((row.at, row.number, row.name));
+            self.unfinished =
+                Some(Unfinished { at: row.at, number: row.number, name: row.name, said: String::new() });
         }
     }
 
@@ -142,6 +206,36 @@ impl OpenRun {
 
     pub fn close(self) -> Result<ImportedRun, ImportError> {
         let unpadded = self.check_padding()?;
+        let first_foreign = self.foreign.first().map(|(at, text)| (*at, excerpt(text)));
+        let mut output = self.assembled().map_err(|error| match (&first_foreign, &error.fault) {
+            (Some((at, text)), Fault::TotalMismatch { .. }) => unexpected(*at, text),
+            (_, other) => fault(error.line, other.to_string()),
+        })?;
+        if let (Some((at, text)), None) = (&first_foreign, output.total_ms) {
+            let reason = format!("`{text}` lies between two rows, and no TOTAL shows that no row is lost");
+            return Err(fault(*at, reason));
+        }
+        let partial = self.ending(&output);
+        output.banner = self.banner;
+        output.hash = self.trailer.hash;
+        output.statistics = self.trailer.statistics;
+        output.compile_options = self.trailer.compile_options;
+        let announced = self.headers.first().is_some_and(|(at, _)| *at == 0);
+        let foreign = first_foreign.map(|(_, text)| (self.foreign.len() as u32, text));
+        Ok(ImportedRun {
+            output,
+            lines: self.lines,
+            partial,
+            unpadded,
+            announced,
+            foreign,
+            before: self.before,
+            after: Vec::new(),
+        })
+    }
+
+    /// Puts rows and headers together, and checks TOTAL.
+    fn assembled(&self) -> Result<RunOutput, Unsound> {
         let mut assembler = Assembler::new(None);
         let mut headers = self.headers.iter().peekable();
         for (index, row) in self.rows.iter().enumerate() {
@@ -151,36 +245,50 @@ impl OpenRun {
             };
             let result = result.and_then(|()| assembler.start(row.number, &row.name));
             let result = result.and_then(|_| assembler.finish(row.time.milliseconds()));
-            result.map_err(|f| fault(row.at, f.to_string()))?;
+            result.map_err(|fault| Unsound::at(row.at, fault))?;
         }
-        let begun = headers.next().map(|(_, testset)| testset);
-        if let Some(testset) = begun {
+        if let Some((_, testset)) = headers.next() {
             let _ = assembler.testset(testset);
         }
-        if let Some((_, number, name)) = &self.unfinished {
-            let _ = assembler.start(*number, name);
+        if let Some(row) = &self.unfinished {
+            let _ = assembler.start(row.number, &row.name);
         }
         if let Some((line, time)) = self.total {
-            assembler.total(time.milliseconds()).map_err(|f| fault(line, f.to_string()))?;
+            assembler.total(time.milliseconds()).map_err(|fault| Unsound::at(line, fault))?;
         }
-        let mut output = assembler.output;
-        let partial = match (&output.total_ms, self.failure) {
-            (Some(_), None) => None,
-            (_, Some((_, said))) => Some(Failure::saying(Cause::Error, said)),
-            (None, None) => {
-                let place = match (&output.unfinished, begun) {
-                    (Some((key, _)), _) => format!(" in row {key}"),
-                    (None, Some(testset)) => format!(" at the beginning of testset {testset}"),
-                    (None, None) => String::new(),
-                };
-                Some(Failure::at(Cause::CutShort, &place, "no TOTAL"))
-            }
+        Ok(assembler.output)
+    }
+
+    /// Returns why the run is not whole, or `None` if it is.
+    fn ending(&self, output: &RunOutput) -> Option<Failure> {
+        if let Some((_, said)) = &self.failure {
+            return Some(Failure::saying(Cause::Error, said));
+        }
+        if output.total_ms.is_some() {
+            return None;
+        }
+        let begun = self.headers.last().filter(|(at, _)| *at == self.rows.len());
+        let place = match (&output.unfinished, begun, output.steps.last()) {
+            (Some((key, _)), ..) => format!(" in row {key}"),
+            (None, Some((_, testset)), _) => format!(" at the beginning of testset {testset}"),
+            (None, None, last) => last.map_or(String::new(), |row| format!(" after row {}", row.key)),
         };
-        output.banner = self.banner;
-        output.hash = self.trailer.hash;
-        output.statistics = self.trailer.statistics;
-        output.compile_options = self.trailer.compile_options;
-        Ok(ImportedRun { output, lines: self.lines, partial, unpadded })
+        let behind = self.unfinished.iter().map(|row| row.said.as_str()).filter(|said| !said.is_empty());
+        let said: Vec<String> =
+            behind.chain(self.tail.iter().map(|(_, line)| line.as_str())).map(excerpt).collect();
+        Some(ending::of(&place, said.iter().map(String::as_str)))
+    }
+}
+
+/// A fault in what was put together, with its line.
+struct Unsound {
+    line: usize,
+    fault: Fault,
+}
+
+impl Unsound {
+    fn at(line: usize, fault: Fault) -> Unsound {
+        Unsound { line, fault }
     }
 }
 

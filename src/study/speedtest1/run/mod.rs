@@ -90,32 +90,22 @@ impl Measurement {
         session.progress.stage("checking the answers: one untimed run with --verify");
         let workload = Workload { verify: true, stats: false, ..self.workload.clone() };
         let run = tool::run(&self.place(), &workload, &session.interrupted, &mut |_, _| {})?;
-        if let Some(failure) = run.failure {
-            return Err(failure.of_part("the answer check failed").into());
-        }
-        let Some(hash) = run.output.hash else {
-            let why = "the answer check printed no verification hash";
-            return Err(Failure::saying(Cause::UnsoundOutput, why).into());
-        };
-        let found = hash.to_string();
-        let expected = answers::known(BUILD.sqlite_version, &self.workload).map(|known| known.to_string());
-        leg(session).answer = match expected {
-            _ if hash.bytes == 0 => Answer::NotChecked {
-                reason: format!(
-                    "the testsets {} put no results into the verification hash",
-                    self.workload.testset
-                ),
-            },
-            Some(expected) if expected == found => Answer::Right { found },
-            None => Answer::Unknown { found },
-            Some(expected) => {
-                let message = format!(
-                    "wrong answers: verification hash {found}, expected {expected}; nothing was timed"
-                );
-                leg(session).answer = Answer::Wrong { found, expected };
-                return Err(Failure::saying(Cause::WrongAnswer, message).into());
+        let unprinted = || Failure::saying(Cause::UnsoundOutput, "it printed no verification hash");
+        let hash = match (run.failure, run.output.hash) {
+            (None, Some(hash)) => hash,
+            (failure, _) => {
+                let failure = failure.unwrap_or_else(unprinted).of_part("the answer check failed");
+                leg(session).answer = Answer::NotChecked { reason: failure.to_string() };
+                return Err(failure.into());
             }
         };
+        let answer = answers::judge(Some(BUILD.sqlite_version), &self.workload, &hash);
+        leg(session).answer = answer.clone();
+        if let Answer::Wrong { found, expected } = answer {
+            let message =
+                format!("wrong answers: verification hash {found}, expected {expected}; nothing was timed");
+            return Err(Failure::saying(Cause::WrongAnswer, message).into());
+        }
         session.save()
     }
 
