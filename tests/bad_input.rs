@@ -85,7 +85,9 @@ fn options_of_the_tool_that_destroy() {
     refused(&home, &["--", "--script", name], &["`--script` after `--` is refused: it overwrites the file"]);
     refused(&home, &["--", "--output", name], &["`--output` after `--` is refused: it overwrites a file"]);
     refused(&home, &["--", "--key", "secret"], &["`--key` after `--` is refused"]);
-    refused(&home, &["--", "--heap", "1"], &["`--heap` after `--` needs 2 value(s)"]);
+    refused(&home, &["--", "--lookaside", "1"], &["`--lookaside` after `--` needs 2 value(s)"]);
+    refused(&home, &["--", "--heap", "1000000", "64"], &["`--heap` after `--` is refused: the pinned build"]);
+    refused(&home, &["--testset", "debug1"], &["--testset debug1", "times nothing"]);
     refused(
         &home,
         &["--", "--size", "5"],

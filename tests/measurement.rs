@@ -449,3 +449,62 @@ fn a_reference_is_measured_and_judged() {
     assert_eq!(home.records().len(), 1, "what was measured is kept");
     assert_eq!(load(&home.records()[0])["parameters"]["testset"], "main");
 }
+
+/// Cites a changed copy of a record.
+fn cite_changed(home: &Home, record: &Value, change: impl FnOnce(&mut Value)) -> common::Done {
+    let mut copy = record.clone();
+    change(&mut copy);
+    home.write("changed.json", serde_json::to_string_pretty(&copy).unwrap());
+    home.repro(&["cite", "changed.json"]).exits(1)
+}
+
+#[test]
+fn a_record_is_checked_against_what_the_tool_printed() {
+    let home = Home::new();
+    home.repro(&["--size", "1", "--testset", "main", "--runs", "6", "--record", "r.json"]).exits(0);
+    home.repro(&["cite", "r.json"]).prints(&[
+        "met      raw output agrees: read again, every run gives the samples of the record",
+        "met      unchanged file",
+        "met      right answers",
+    ]);
+    let record = load(&home.file("r.json"));
+    let cite = |change: fn(&mut Value)| cite_changed(&home, &record, change);
+    // The text of the file, not its meaning, is what the hash is of.
+    cite(|_| ()).prints(&["met      raw output agrees", "open     unchanged file"]);
+    cite(|record| {
+        let leg = &mut record["legs"][0];
+        let run = leg["runs"][2]["number"].clone();
+        let samples = leg["phases"][0]["samples"].as_array_mut().unwrap();
+        let sample = samples.iter_mut().find(|sample| sample["run"] == run).unwrap();
+        let ms = &mut sample["measure"]["reported_ms"];
+        *ms = json!(ms.as_i64().unwrap() + 5);
+        leg["runs"][2]["total_ms"] = json!(leg["runs"][2]["total_ms"].as_i64().unwrap() + 5);
+    })
+    .prints(&["open     raw output agrees: run 3: printed main/100 as", "met      TOTAL adds up"]);
+    cite(|record| drop(record["legs"][0]["runs"][3].as_object_mut().unwrap().remove("output")))
+        .prints(&["unknown  raw output agrees: the record does not hold what run 4 printed"]);
+    cite(|record| record["legs"][0]["runs"][3]["output"] = json!("hello\n"))
+        .prints(&["open     raw output agrees: run 4 printed what can't be read"]);
+    cite(|record| record["legs"][0]["engine"]["source_id"] = json!("2026-01-01 00:00:00 0000"))
+        .prints(&["open     raw output agrees: run 2: printed the source id 2026-07-24"]);
+    cite(|record| record["legs"][0]["answer"]["found"] = json!("1 23")).prints(&[
+        "open     right answers: 1 23 is not the known answer",
+        "open     raw output agrees: the check of the answers did not print the answer in the record",
+    ]);
+    cite(|record| {
+        record["legs"][0]["runs"][4]["rejected"] = json!({ "cause": "error", "message": "it failed" })
+    })
+    .prints(&["open     sound runs: run 5 was rejected: it failed"]);
+}
+
+#[test]
+fn times_that_no_run_takes_are_refused() {
+    let home = Home::new();
+    home.repro(&["--size", "1", "--testset", "star", "--runs", "1", "--record", "r.json"]).exits(0);
+    let mut record = load(&home.file("r.json"));
+    record["legs"][0]["phases"][0]["samples"][1]["measure"]["reported_ms"] = json!(i64::MAX);
+    home.write("long.json", record.to_string());
+    home.repro(&["show", "long.json"])
+        .exits(2)
+        .says(&["long.json", "native star/100, run 2: no run takes that long"]);
+}

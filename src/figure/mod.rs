@@ -7,5 +7,5 @@ mod shape;
 mod values;
 
 pub use key::{FigureKey, Kind, Metric, WHOLE};
-pub use shape::{Effect, Parameters, Phases, Shape, spelt};
+pub use shape::{Effect, Parameters, Phases, Printed, Shape, Tool, spelt};
 pub use values::{CLOCK_ERROR_MS, Figures, Values, paired, ratio, ratio_apart};

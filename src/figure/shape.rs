@@ -30,6 +30,29 @@ pub struct Shape {
     pub asked_for: fn(parameters: &Parameters) -> Option<Vec<String>>,
     /// Returns whether a phase shrinks by the scale that these parameters give.
     pub shrinks: fn(phase: &str, parameters: &Parameters) -> bool,
+    /// How to check a tool that prints its own figures; `None` if this program takes them.
+    pub tool: Option<Tool>,
+}
+
+/// How to check what a study's own tool printed.
+pub struct Tool {
+    /// Reads again what the tool printed in a run with these parameters; the error says what is wrong with it.
+    pub read: fn(output: &str, parameters: &Parameters) -> Result<Printed, String>,
+    /// Returns the answer that this version of the tool must give for these parameters, if it is known.
+    pub answer: fn(version: &str, parameters: &Parameters) -> Option<String>,
+}
+
+/// What a tool printed in a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// The source id in its banner.
+    pub source_id: Option<String>,
+    /// The rows in order, each with its time in ms.
+    pub rows: Vec<(String, i64)>,
+    /// Its TOTAL in ms.
+    pub total_ms: Option<i64>,
+    /// The answer that it gave.
+    pub answer: Option<String>,
 }
 
 /// The phases of a leg.
@@ -159,6 +182,7 @@ mod tests {
             effect: |_| Effect::Work,
             asked_for: |_| None,
             shrinks: |_, _| true,
+            tool: None,
         }
     }
 

@@ -290,8 +290,7 @@ fn elapsed_ms(measure: &Measure) -> Option<f64> {
 }
 
 fn sum_ms(measures: &[&Measure]) -> Option<f64> {
-    let ns = measures.iter().map(|measure| measure.elapsed_ns).sum::<Option<u64>>()?;
-    Some(ns as f64 / 1e6)
+    measures.iter().map(|measure| elapsed_ms(measure)).sum()
 }
 
 /// Returns the time of a side over that of the baseline, for the runs that both have.

@@ -4,6 +4,7 @@ use super::Record;
 use schemars::{JsonSchema, Schema as JsonType, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
 /// The version of the format that this program writes, and the only one that it reads.
@@ -43,9 +44,24 @@ impl JsonSchema for Schema {
 /// # Errors
 /// Passes on errors of serde_json; no record causes one.
 pub fn write(record: &Record) -> serde_json::Result<String> {
-    let mut text = serde_json::to_string_pretty(record)?;
+    let blank = Record { sha256: Some(BLANK.to_string()), ..record.clone() };
+    let mut text = serde_json::to_string_pretty(&blank)?;
     text.push('\n');
-    Ok(text)
+    let hash = sha256(&text);
+    Ok(text.replacen(BLANK, &hash, 1))
+}
+
+/// What stands in the place of the hash while it is computed.
+const BLANK: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns whether the text of a record is as it was written; `None` if the record has no hash.
+fn unchanged(text: &str, record: &Record) -> Option<bool> {
+    let hash = record.sha256.as_deref()?;
+    Some(sha256(&text.replacen(hash, BLANK, 1)) == hash)
 }
 
 /// Reads the text of a record file and checks the record.
@@ -68,8 +84,9 @@ pub fn read(text: &str) -> Result<Record, String> {
              with the version that wrote it"
         )),
         _ => {
-            let record: Record =
+            let mut record: Record =
                 serde_json::from_str(text).map_err(|error| format!("not a valid record: {error}"))?;
+            record.unchanged = unchanged(text, &record);
             record.check().map(|()| record)
         }
     }

@@ -15,6 +15,9 @@ pub struct Leg {
     pub engine: Engine,
     /// The result of the answer check.
     pub answer: Answer,
+    /// What the tool printed in the run that checked the answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_output: Option<String>,
     /// The runs in the order in which they were made, including warm-ups and rejected runs.
     pub runs: Vec<Run>,
     /// The phases in the order in which they ran.
@@ -150,6 +153,7 @@ impl Leg {
             name: name.into(),
             engine,
             answer: Answer::NotChecked { reason: "no run has ended".to_string() },
+            answer_output: None,
             runs: Vec::new(),
             phases: Vec::new(),
             settings: BTreeMap::new(),
@@ -198,11 +202,11 @@ impl Leg {
     }
 
     /// Returns the sum of the times in ms that the tool reported for the rows of a run, or `None` if it
-    /// reported none.
+    /// reported none. No sum of times that a record may hold is too large.
     pub fn sum_of_rows(&self, run: u32) -> Option<i64> {
         let samples = self.all_samples().filter(|(_, sample)| sample.run == run);
         let reported: Vec<i64> = samples.filter_map(|(_, sample)| sample.measure.reported_ms).collect();
-        (!reported.is_empty()).then(|| reported.iter().fold(0_i64, |sum, ms| sum.saturating_add(*ms)))
+        (!reported.is_empty()).then(|| reported.iter().sum())
     }
 
     /// Returns a failed check of any run with the name of its phase. Of the first sample that has one it is

@@ -24,6 +24,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// The longest time of a phase or a run in ms, about 31 years; the sum of all times in a file of the largest size
+/// still fits into 64 bits.
+const LONGEST_MS: i64 = 1_000_000_000_000;
+
 /// All samples of one execution, with its parameters, engines, machine and checks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,6 +35,14 @@ use std::collections::BTreeMap;
 pub struct Record {
     /// The version of the format.
     pub schema: Schema,
+    /// The SHA-256 of the file with zeros in this place. It shows an accident, not a forgery: whoever changes a
+    /// record can change this, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Whether the file was as it had been written; `None` when the record did not come from a file, or its file
+    /// does not say.
+    #[serde(skip)]
+    pub unchanged: Option<bool>,
     /// The name of the study.
     pub study: String,
     /// The program that made the record.
@@ -196,6 +208,8 @@ impl Record {
     pub fn beginning(study: &str, parameters: BTreeMap<String, Value>, plan: Plan) -> Record {
         Record {
             schema: Schema,
+            sha256: None,
+            unchanged: None,
             study: study.to_string(),
             program: Program::this(),
             imported: None,
@@ -255,12 +269,35 @@ impl Record {
         }
     }
 
+    /// Checks that every time is one that can be measured, so that sums of them are sound.
+    fn check_times(&self) -> Result<(), String> {
+        let longest_ns = LONGEST_MS as u64 * 1_000_000;
+        for leg in &self.legs {
+            for (phase, sample) in leg.all_samples() {
+                let measure = &sample.measure;
+                let reported = measure.reported_ms.is_none_or(|ms| ms.abs() <= LONGEST_MS);
+                if !reported || measure.elapsed_ns.is_some_and(|ns| ns > longest_ns) {
+                    return Err(format!("{} {phase}, run {}: no run takes that long", leg.name, sample.run));
+                }
+            }
+            let too_long = |run: &&Run| {
+                run.total_ms.is_some_and(|ms| ms.abs() > LONGEST_MS)
+                    || run.wall_ns.is_some_and(|ns| ns > longest_ns)
+            };
+            if let Some(run) = leg.runs.iter().find(too_long) {
+                return Err(format!("run {} of {}: no run takes that long", run.number, leg.name));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks what must hold for any record, measured or imported: each TOTAL is the sum of its rows. Only a saved
     /// output that is not whole may lack TOTAL.
     ///
     /// # Errors
     /// Names the run that breaks the rule, with both numbers.
     pub fn check(&self) -> Result<(), String> {
+        self.check_times()?;
         for leg in &self.legs {
             for run in leg.runs.iter().filter(|run| run.rejected.is_none()) {
                 let Some(sum) = leg.sum_of_rows(run.number) else { continue };

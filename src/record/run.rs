@@ -36,6 +36,9 @@ pub struct Run {
     /// The SHA-256 of the SQL and the arguments that ran, in order, if they were hashed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<String>,
+    /// What the tool printed on standard output; of an imported run, its lines in the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
     /// What only this study records about a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,

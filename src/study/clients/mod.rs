@@ -59,6 +59,7 @@ static SWEEP: LazyLock<Shape> = LazyLock::new(|| Shape {
         Some(levels.iter().map(|clients| format!("{LEVEL}-{clients}")).collect())
     },
     shrinks: |_, _| true,
+    tool: None,
 });
 
 static MILLION: LazyLock<Shape> = LazyLock::new(|| Shape {
@@ -72,6 +73,7 @@ static MILLION: LazyLock<Shape> = LazyLock::new(|| Shape {
     effect,
     asked_for: |_| None,
     shrinks: |_, _| true,
+    tool: None,
 });
 
 fn effect(parameter: &str) -> Effect {

@@ -37,6 +37,7 @@ static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape {
     effect,
     asked_for: |_| None,
     shrinks: |_, _| true,
+    tool: None,
 });
 
 fn effect(parameter: &str) -> Effect {

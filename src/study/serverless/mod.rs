@@ -47,6 +47,7 @@ static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape {
         super::from_parameters::<Parameters>(parameters)
             .is_ok_and(|parameters| work::full_count(step).is_some_and(|count| parameters.scale.fits(count)))
     },
+    tool: None,
 });
 
 fn effect(parameter: &str) -> Effect {

@@ -18,7 +18,7 @@ pub use run::tool::{BUILD, unpack};
 pub use step::StepKey;
 
 use super::{PlanOption, Saved, Setting, Study, Task, Wishes};
-use crate::figure::{Effect, FigureKey, Figures, Parameters, Phases, Shape, WHOLE};
+use crate::figure::{Effect, FigureKey, Figures, Parameters, Phases, Printed, Shape, Tool, WHOLE};
 use crate::record::Record;
 use crate::report::Table;
 use crate::report::citation::Headline;
@@ -44,7 +44,32 @@ static SHAPE: LazyLock<Shape> = LazyLock::new(|| Shape {
     effect,
     asked_for: |_| None,
     shrinks: |_, _| true,
+    tool: Some(Tool { read, answer: known_answer }),
 });
+
+/// Reads again what the tool printed, as strictly as when it was measured.
+fn read(output: &str, parameters: &Parameters) -> Result<Printed, String> {
+    let workload: Workload = super::from_parameters(parameters).map_err(|error| error.to_string())?;
+    let mut scanner = Scanner::new(workload.testset.names());
+    let events = scanner.feed(output.as_bytes());
+    if let Some(fault) =
+        events.iter().find_map(|event| if let Event::Fault(fault) = event { Some(fault) } else { None })
+    {
+        return Err(fault.to_string());
+    }
+    let found = scanner.finish();
+    Ok(Printed {
+        source_id: found.banner.map(|banner| banner.source_id),
+        rows: found.steps.iter().map(|row| (row.key.to_string(), row.reported_ms)).collect(),
+        total_ms: found.total_ms,
+        answer: found.hash.map(|hash| hash.to_string()),
+    })
+}
+
+fn known_answer(version: &str, parameters: &Parameters) -> Option<String> {
+    let workload: Workload = super::from_parameters(parameters).ok()?;
+    answers::known(version, &workload).map(|known| known.to_string())
+}
 
 fn effect(parameter: &str) -> Effect {
     match parameter {

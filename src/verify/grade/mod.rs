@@ -1,5 +1,6 @@
 //! Decides whether a record is fit to be cited, condition by condition.
 
+mod printed;
 mod sound;
 
 use crate::figure::{FigureKey, Figures, Metric};
@@ -26,6 +27,10 @@ pub enum Requirement {
     TotalAddsUp,
     /// The samples can be what they say: every phase in every run, no run twice, and no more time than passed.
     SoundRuns,
+    /// The tool printed the samples, and the answer, that are in the record.
+    RawOutput,
+    /// The file is as it was written.
+    UnchangedFile,
     /// There are enough runs for an interval.
     EnoughRuns,
     /// The interval of the cited figure is narrow.
@@ -50,6 +55,8 @@ impl Requirement {
             Requirement::SameStatements => "same statements",
             Requirement::TotalAddsUp => "TOTAL adds up",
             Requirement::SoundRuns => "sound runs",
+            Requirement::RawOutput => "raw output agrees",
+            Requirement::UnchangedFile => "unchanged file",
             Requirement::EnoughRuns => "at least 6 runs",
             Requirement::NarrowInterval => "interval within ±1 %",
             Requirement::QuietMachine => "quiet machine",
@@ -106,6 +113,8 @@ pub fn conditions(figures: Figures, headline: Option<FigureKey>) -> Vec<Conditio
         judged.same_statements(),
         judged.total_adds_up(),
         Some(judged.sound()),
+        judged.raw_output(),
+        judged.unchanged(),
         Some(judged.runs()),
         Some(judged.interval()),
         Some(judged.quiet()),
@@ -209,6 +218,7 @@ impl<'a> Judged<'a> {
         let (met, detail) = match runs.flat_map(|run| &run.flags).find(differs) {
             Some(flag) => (Some(false), flag.to_string()),
             None if !wrong.is_empty() => (Some(false), detail),
+            None if let Some(other) = self.other_answer() => (Some(false), other),
             None if !unchecked.is_empty() => (None, detail),
             None => (Some(true), detail),
         };
@@ -248,6 +258,36 @@ impl<'a> Judged<'a> {
         let whole =
             || "every phase in every run, no two runs alike, and no more time than passed".to_string();
         condition(Requirement::SoundRuns, Some(met), fault.unwrap_or_else(whole))
+    }
+
+    fn raw_output(&self) -> Option<Condition> {
+        let (met, detail) = printed::agrees(self.record, self.figures.shape.tool.as_ref()?);
+        Some(condition(Requirement::RawOutput, met, detail))
+    }
+
+    /// Checks the hash of the file that the record was read from, if it was.
+    fn unchanged(&self) -> Option<Condition> {
+        let met = self.record.unchanged?;
+        let detail = match met {
+            true => "it has the hash that was written into it (which shows accidents, not forgery)",
+            false => "it was changed after it had been written",
+        };
+        Some(condition(Requirement::UnchangedFile, Some(met), detail))
+    }
+
+    /// Returns an answer that the record calls right and that is not the known one for this work.
+    fn other_answer(&self) -> Option<String> {
+        let tool = self.figures.shape.tool.as_ref()?;
+        self.record.legs.iter().find_map(|leg| {
+            let Answer::Right { found } = &leg.answer else { return None };
+            let known =
+                leg.engine.sqlite_version.as_ref().and_then(|v| (tool.answer)(v, &self.record.parameters));
+            match known {
+                Some(known) if known == *found => None,
+                Some(known) => Some(format!("{found} is not the known answer {known}")),
+                None => Some(format!("{found} is called right, but no answer is known for this work")),
+            }
+        })
     }
 
     fn runs(&self) -> Condition {

@@ -15,8 +15,14 @@ pub(super) fn fault(record: &Record, shape: &Shape) -> Option<String> {
     let legs = || record.legs.iter();
     let gap = || legs().find_map(|leg| gap(leg, shape));
     let copy = || legs().find_map(copy);
+    let rejected = || legs().flat_map(|leg| &leg.runs).find_map(rejected);
     let longer = || legs().find_map(longer_than_its_process);
-    gap().or_else(copy).or_else(longer).or_else(|| longer_than_the_session(record))
+    rejected().or_else(gap).or_else(copy).or_else(longer).or_else(|| longer_than_the_session(record))
+}
+
+/// Tells of a run that was rejected: what spoilt it may have spoilt its neighbours.
+fn rejected(run: &Run) -> Option<String> {
+    run.rejected.as_ref().map(|why| format!("run {} was rejected: {why}", run.number))
 }
 
 /// Finds a counted run that lacks a phase which the leg has, or which a complete run has.

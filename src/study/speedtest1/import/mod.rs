@@ -18,6 +18,7 @@ use super::output::{Banner, Fault, RunOutput, excerpt};
 use crate::record::Failure;
 use regex::Regex;
 use run::{OpenRun, Row, Unfinished, begins_run};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 use thiserror::Error;
@@ -39,6 +40,8 @@ pub struct ImportedRun {
     pub output: RunOutput,
     /// The first and last line of the run in the file, counted from 1.
     pub lines: (usize, usize),
+    /// The lines of the run as they are in the file; `None` if they are too many to be kept.
+    pub text: Option<String>,
     /// Why the run is incomplete; `None` when TOTAL was printed and adds up.
     pub partial: Option<Failure>,
     /// Whether times were printed without zero padding, a reading that TOTAL confirmed.
@@ -67,16 +70,22 @@ pub fn import(bytes: &[u8]) -> Result<Vec<ImportedRun>, ImportError> {
     }
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}');
+    // Old files may have CR alone as the line end.
+    let text = if text.contains('\n') { Cow::Borrowed(text) } else { Cow::Owned(text.replace('\r', "\n")) };
     let mut reader = Reader::default();
-    if text.contains('\n') {
-        layout::lines(text).try_for_each(|(span, line)| reader.line(span, &line))?;
-    } else {
-        // Old files may have CR alone as the line end.
-        let text = text.replace('\r', "\n");
-        layout::lines(&text).try_for_each(|(span, line)| reader.line(span, &line))?;
+    layout::lines(&text).try_for_each(|(span, line)| reader.line(span, &line))?;
+    let mut runs = reader.end()?;
+    let lines: Vec<&str> = text.lines().collect();
+    for run in &mut runs {
+        let own = &lines[run.lines.0 - 1..run.lines.1];
+        let short = own.iter().map(|line| line.len()).sum::<usize>() <= MOST_TEXT;
+        run.text = short.then(|| own.join("\n"));
     }
-    reader.end()
+    Ok(runs)
 }
+
+/// The largest text of a run in bytes that is kept.
+const MOST_TEXT: usize = 256 * 1024;
 
 static SQL_ROW: LazyLock<Regex> = LazyLock::new(|| pattern(r"^/\* +[0-9]{1,4} - .*\*/$"));
 

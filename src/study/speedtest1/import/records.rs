@@ -150,6 +150,7 @@ fn add(leg: &mut Leg, number: u32, run: &ImportedRun) {
         number,
         flags: flags(run),
         total_ms: run.output.total_ms,
+        output: run.text.clone(),
         detail: detail(&run.output),
         ..Run::default()
     });

@@ -224,6 +224,7 @@ impl OpenRun {
         let foreign = first_foreign.map(|(_, text)| (self.foreign.len() as u32, text));
         Ok(ImportedRun {
             output,
+            text: None,
             lines: self.lines,
             partial,
             unpadded,

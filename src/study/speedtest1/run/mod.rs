@@ -90,6 +90,7 @@ impl Measurement {
         session.progress.stage("checking the answers: one untimed run with --verify");
         let workload = Workload { verify: true, stats: false, ..self.workload.clone() };
         let run = tool::run(&self.place(), &workload, &session.interrupted, &mut |_, _| {})?;
+        leg(session).answer_output = Some(run.stdout);
         let unprinted = || Failure::saying(Cause::UnsoundOutput, "it printed no verification hash");
         let hash = match (run.failure, run.output.hash) {
             (None, Some(hash)) => hash,

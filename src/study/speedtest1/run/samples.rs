@@ -60,6 +60,7 @@ pub fn keep(leg: &mut Leg, number: u32, warmup: bool, run: &ToolRun, noise: nois
         resources: Some(Resources { peak_memory_bytes: run.peak_memory, ..run.usage.resources() }),
         noise: Some(noise),
         work: None,
+        output: Some(run.stdout.clone()),
         detail: detail(&run.output),
     });
 }

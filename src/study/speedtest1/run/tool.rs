@@ -56,6 +56,9 @@ pub const BUILD: Build = Build {
     sha256: env!("REPRO_TOOL_SHA256"),
 };
 
+/// The largest output in bytes that is kept; all testsets print about 8 KB.
+const MOST_OUTPUT: usize = 256 * 1024;
+
 const EXECUTABLE: &[u8] = include_bytes!(env!("REPRO_TOOL_PATH"));
 
 /// Returns the SHA-256 of the bytes in hexadecimal.
@@ -129,6 +132,8 @@ pub struct ToolRun {
     pub peak_memory: Option<u64>,
     /// The testset in which the run stopped, if it failed.
     pub stopped_in: Option<String>,
+    /// What it printed on standard output.
+    pub stdout: String,
     /// The first part of its standard error.
     pub stderr: String,
 }
@@ -162,7 +167,10 @@ pub fn run(
     let mut open = None;
     let mut faults: Vec<Fault> = Vec::new();
     let mut peak_memory = None;
+    let mut stdout = Vec::new();
     let outcome = process::run(&launch, interrupted, &mut |piece| {
+        // What the tool never prints would fill the memory.
+        stdout.extend_from_slice(&piece.bytes[..piece.bytes.len().min(MOST_OUTPUT - stdout.len())]);
         for event in scanner.feed(piece.bytes) {
             match event {
                 Event::Started(key, name) => {
@@ -198,6 +206,7 @@ pub fn run(
         usage: outcome.usage,
         peak_memory,
         stopped_in,
+        stdout: String::from_utf8_lossy(&stdout).replace("\r\n", "\n"),
         stderr: outcome.stderr,
     })
 }
