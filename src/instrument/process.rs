@@ -26,8 +26,8 @@ pub struct Launch<'a> {
     pub program: &'a Path,
     /// The arguments of the program.
     pub arguments: Vec<OsString>,
-    /// Variables that are added to the environment.
-    pub environment: Vec<(String, OsString)>,
+    /// The whole environment of the child; `None` for that of this process.
+    pub environment: Option<Vec<(OsString, OsString)>>,
     /// The only CPU that the child may use.
     pub cpu: Option<usize>,
     /// Files through which a process enters control groups, which it does before it becomes the program.
@@ -174,7 +174,10 @@ impl Drop for Guard {
 
 fn spawn(launch: &Launch, stdout: OwnedFd) -> io::Result<Child> {
     let mut command = launcher(launch.launcher, launch.cpu, &launch.groups);
-    command.arg("--").arg(launch.program).args(&launch.arguments).envs(launch.environment.iter().cloned());
+    command.arg("--").arg(launch.program).args(&launch.arguments);
+    if let Some(environment) = &launch.environment {
+        command.env_clear().envs(environment.iter().cloned());
+    }
     // The child has a process group of its own, so ^C at the terminal reaches only this process, which passes
     // it on.
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::from(stdout)).stderr(Stdio::piped()).spawn()

@@ -7,8 +7,10 @@ pub mod advice;
 mod cgroup;
 pub mod cpu;
 pub mod disk;
+pub mod environment;
 pub mod memory;
 pub mod noise;
+pub mod speed;
 pub mod virtualisation;
 
 use cpu::Cpu;

@@ -1,6 +1,11 @@
 //! What else the machine is doing: its counters at one moment, and the activity between two of them.
 
+mod clocks;
+
+pub use clocks::Clocks;
+
 use super::memory::meminfo_bytes;
+use super::speed::{Speed, Speeds};
 use super::{number, numbered, text};
 use nix::unistd::{SysconfVar, sysconf};
 use schemars::JsonSchema;
@@ -14,6 +19,9 @@ pub struct Snapshot {
     /// process.
     #[serde(skip)]
     pub taken: Option<Instant>,
+    /// The clocks of the kernel; not stored for the same reason.
+    #[serde(skip)]
+    pub clocks: Option<Clocks>,
     /// The load averages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
@@ -87,7 +95,7 @@ pub struct CpuTime {
 }
 
 /// What happened between two snapshots.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Activity {
     /// The monotonic time between them in ms; unknown for a snapshot that was read from a file.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,6 +118,39 @@ pub struct Activity {
     /// How often a core was slowed down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttle_events: Option<u64>,
+    /// How far the wall clock moved against the monotonic clock, in µs: it was stepped, forward if positive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_step_us: Option<i64>,
+    /// How far the monotonic clock moved against the unadjusted one, in µs: it was slewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_slew_us: Option<i64>,
+    /// How long the machine slept, in µs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asleep_us: Option<i64>,
+    /// How fast the machine was before and after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<Speeds>,
+}
+
+/// Watches the machine during a run.
+pub struct Watch {
+    speed: Speed,
+    before: Snapshot,
+}
+
+impl Watch {
+    /// Begins to watch, right before a run.
+    pub fn begin() -> Watch {
+        let speed = Speed::measure();
+        Watch { speed, before: Snapshot::take() }
+    }
+
+    /// Returns what happened since the beginning, right after the run.
+    pub fn end(self) -> Activity {
+        let activity = Activity::between(&self.before, &Snapshot::take());
+        let speed = Speeds { before: self.speed, after: Speed::measure() };
+        Activity { speed: Some(speed), ..activity }
+    }
 }
 
 impl Snapshot {
@@ -121,6 +162,7 @@ impl Snapshot {
         let swap = |name| meminfo_bytes(&meminfo, name);
         Snapshot {
             taken: Some(Instant::now()),
+            clocks: Clocks::read(),
             load: Load::now(),
             cpu_pressure: pressure("cpu"),
             io_pressure: pressure("io"),
@@ -142,6 +184,8 @@ impl Activity {
         let grown = |count: fn(&Snapshot) -> Option<u64>| Some(count(after)?.saturating_sub(count(before)?));
         let wall =
             before.taken.zip(after.taken).map(|(before, after)| after.saturating_duration_since(before));
+        let clocks = before.clocks.as_ref().zip(after.clocks.as_ref());
+        let moved = |of: fn(&Clocks) -> i64| clocks.map(|(before, after)| of(after) - of(before));
         Activity {
             wall_ms: wall.and_then(|wall| u64::try_from(wall.as_millis()).ok()),
             steal_ms: grown(|snapshot| snapshot.cpu_time?.steal_ms),
@@ -152,6 +196,10 @@ impl Activity {
                 snapshot.cpu_time.map(|time| time.user_ms.saturating_add(time.system_ms))
             }),
             throttle_events: grown(|snapshot| snapshot.throttle_events),
+            clock_step_us: moved(|clocks| clocks.step_us()),
+            clock_slew_us: moved(|clocks| clocks.slew_us()),
+            asleep_us: moved(|clocks| clocks.asleep_us()),
+            speed: None,
         }
     }
 }

@@ -8,6 +8,7 @@ mod file;
 mod leg;
 mod phase;
 mod run;
+mod sessions;
 pub mod store;
 
 pub use failure::{Cause, Failure};
@@ -15,7 +16,9 @@ pub use file::{SCHEMA, Schema, json_schema, read, write};
 pub use leg::{Answer, BuildFacts, Engine, Leg, Memory};
 pub use phase::{Check, Detail, Health, Latency, Measure, Phase, Quantile, Sample};
 pub use run::{ClockGap, Flag, Resources, Run};
+pub use sessions::{Capture, Session};
 
+use crate::machine::environment::Environment;
 use crate::machine::{Host, disk::Filesystem, noise};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -57,6 +60,15 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub finished: Option<Timestamp>,
+    /// When the sessions were, if there were several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<Session>,
+    /// How the number of runs of a baseline came about; absent for any other record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Capture>,
+    /// The environment in which it was measured; absent for an imported record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
     /// Why samples are missing; absent when the plan was carried out completely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Failure>,
@@ -215,6 +227,9 @@ impl Record {
             imported: None,
             started: Timestamp::now(),
             finished: None,
+            sessions: Vec::new(),
+            capture: None,
+            environment: None,
             partial: Some(Failure::of(Cause::UnderWay)),
             parameters,
             plan,

@@ -7,11 +7,14 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// One execution of the engine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// The number of the run, counted from 1, warm-ups included.
     pub number: u32,
+    /// The session in which it was made, counted from 1.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub session: u32,
     /// Whether the run is a warm-up, which is not counted.
     #[serde(default, skip_serializing_if = "is_false")]
     pub warmup: bool,
@@ -42,6 +45,33 @@ pub struct Run {
     /// What only this study records about a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
+}
+
+fn first() -> u32 {
+    1
+}
+
+fn is_first(session: &u32) -> bool {
+    *session == 1
+}
+
+impl Default for Run {
+    fn default() -> Run {
+        Run {
+            number: 0,
+            session: first(),
+            warmup: false,
+            rejected: None,
+            flags: Vec::new(),
+            total_ms: None,
+            wall_ns: None,
+            resources: None,
+            noise: None,
+            work: None,
+            output: None,
+            detail: None,
+        }
+    }
 }
 
 impl Run {

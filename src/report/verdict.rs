@@ -95,6 +95,9 @@ fn head(report: &Report) -> Vec<Text> {
     if !unknown.is_empty() {
         head.push(format!("not known: {}", unknown.join("; ")).into());
     }
+    if let Some(noise) = &report.noise_in_words {
+        head.push(Text::new(format!("noise: {noise}; what it can explain is undecided"), Tone::Warning));
+    }
     for factor in &report.factors {
         let rank =
             factor.rank_correlation.map_or(String::new(), |rank| format!(", rank correlation {rank:.2}"));

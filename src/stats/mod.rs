@@ -4,7 +4,9 @@ mod interval;
 pub mod order;
 pub mod proportion;
 pub mod rank;
+pub mod ranksum;
 pub mod ratio;
+pub mod serial;
 pub mod summary;
 
 pub use interval::Interval;

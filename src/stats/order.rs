@@ -4,15 +4,17 @@
 //! The number of samples below the true median is binomial, so the confidence of the interval from the k-th
 //! smallest to the k-th largest of n is exact: 1 − 2 P(Binomial(n, ½) < k). It takes the samples as independent.
 
-use super::Interval;
+use super::{Interval, serial};
 
 /// The confidence that an interval has at least.
 const LEVEL: f64 = 0.95;
 
-/// Returns the interval of the median of `samples`, or `None` below [`super::FEWEST_RUNS`], where even the
-/// whole range is not sure enough.
+/// Returns the interval of the median of `samples`, in the order of their runs; `None` below
+/// [`super::FEWEST_RUNS`], where even the whole range is not sure enough. Samples that are seen to depend on that order
+/// get the whole range.
 pub fn of_median(samples: &[f64]) -> Option<Interval> {
     let (skipped, _) = outermost(samples.len())?;
+    let skipped = if skipped > 0 && serial::dependence(samples).is_some() { 0 } else { skipped };
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     Some(Interval { low: sorted[skipped], high: sorted[sorted.len() - 1 - skipped] })
@@ -70,8 +72,11 @@ mod tests {
     #[test]
     fn it_lies_between_samples() {
         assert_eq!(of_median(&[5.0, 1.0, 4.0, 2.0, 3.0, 6.0]), Some(Interval { low: 1.0, high: 6.0 }));
-        let ten: Vec<f64> = (1..=10).map(f64::from).collect();
+        let ten = [5.0, 1.0, 8.0, 3.0, 10.0, 2.0, 9.0, 4.0, 7.0, 6.0];
         assert_eq!(of_median(&ten), Some(Interval { low: 2.0, high: 9.0 }));
+        // A trend makes the whole range possible.
+        let rising: Vec<f64> = (1..=10).map(f64::from).collect();
+        assert_eq!(of_median(&rising), Some(Interval { low: 1.0, high: 10.0 }));
     }
 
     /// Returns the share of 4,000 series of `n` normal values whose interval holds the true median. Each value
@@ -103,10 +108,11 @@ mod tests {
         }
     }
 
-    /// Why runs of one session are not enough for a citation: what they share is not in their interval.
+    /// Why runs of one session are not enough for a citation: what they share is not in their interval. Without the
+    /// whole range for what is seen to depend on its order, 20 runs would cover 78 %.
     #[test]
     fn samples_that_depend_on_each_other_are_covered_less() {
-        for (n, least, most) in [(6, 0.82, 0.90), (10, 0.80, 0.89), (20, 0.72, 0.83)] {
+        for (n, least, most) in [(6, 0.82, 0.88), (10, 0.86, 0.92), (20, 0.85, 0.89)] {
             let found = coverage(n, 0.5);
             assert!(found > least && found < most, "{n}: {found}");
         }

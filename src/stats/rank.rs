@@ -10,7 +10,7 @@ pub fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
 }
 
 /// Returns the ranks from 1; equal values share the mean of their ranks.
-fn ranks(values: &[f64]) -> Vec<f64> {
+pub(super) fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count() as f64;
         let equal = values.iter().filter(|other| *other == value).count() as f64;

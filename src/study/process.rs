@@ -37,7 +37,7 @@ pub fn start(
     let launch = process::Launch {
         program: &program,
         arguments: words,
-        environment: Vec::new(),
+        environment: None,
         cpu: None,
         groups: group.map(MemoryGroup::procs_files).unwrap_or_default(),
         deadline,

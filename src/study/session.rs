@@ -1,6 +1,7 @@
 //! A running measurement: its plan is carried out, and its record is in a file from beginning to end.
 
 use super::progress::Progress;
+use crate::machine::environment::Environment;
 use crate::machine::{Host, disk, noise};
 use crate::record::store::{Destination, Target};
 use crate::record::{Failure, Record, Storage};
@@ -68,6 +69,7 @@ pub fn measure(task: &dyn Task, setting: &Setting, destination: &Destination) ->
     };
     let record = Record {
         host: Some(Host::capture(setting.host_name)),
+        environment: Some(Environment::capture()),
         before: Some(noise::Snapshot::take()),
         storage: task.folder().map(storage),
         ..task.record()

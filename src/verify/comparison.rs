@@ -3,6 +3,7 @@
 use super::claim::Claim;
 use super::extent::Extent;
 use super::factor::{Group, Member};
+use super::noise::Noise;
 use super::power;
 use super::reference::{Figure, Reference};
 use super::verdict::{FigureJudgement, Judgement, Report, Verdict, other_work};
@@ -26,7 +27,8 @@ pub fn judge(reference: &Reference, record: &Record, strict: bool) -> Result<Rep
         reference.figures.iter().map(|figure| Measured::of(figure, figures, &extent)).collect();
     let other_work = other_work(&work).map(|what| format!("not the same work: {what}"));
     let groups = if other_work.is_none() { groups(&measured) } else { Vec::new() };
-    let context = Context { reference, groups: &groups, extent, strict, other_work };
+    let noise = Noise::of(record, reference.shape).filter(|noise| noise.factor() > 1.0);
+    let context = Context { reference, groups: &groups, extent, strict, other_work, noise: noise.as_ref() };
     let (checks, claims) = context.claims(figures);
     Ok(Report {
         reference: reference.name.clone(),
@@ -36,6 +38,8 @@ pub fn judge(reference: &Reference, record: &Record, strict: bool) -> Result<Rep
         tolerance: reference.about.tolerance.factor,
         power: power::of(reference),
         spread_bound: reference.about.tolerance.spread(),
+        noise: noise.as_ref().map(Noise::factor),
+        noise_in_words: noise.as_ref().map(Noise::in_words),
         strict,
         figures: measured.iter().map(|m| context.figure(m)).collect(),
         checks,
@@ -112,6 +116,8 @@ struct Context<'a> {
     extent: Extent<'a>,
     strict: bool,
     other_work: Option<String>,
+    /// What the machine did besides, if it was not quiet and steady.
+    noise: Option<&'a Noise>,
 }
 
 impl Context<'_> {
@@ -181,8 +187,11 @@ impl Context<'_> {
     /// Judges a ratio by the tolerance for what can be compared between machines.
     fn shape(&self, found: &Ratio, of: &str) -> (Verdict, String) {
         let factor = self.reference.about.tolerance.factor;
-        let verdict = Verdict::within(found, 1.0 / factor, factor);
+        let verdict = self.within(found, factor);
         let reason = match verdict {
+            Verdict::Undecided if Verdict::within(found, 1.0 / factor, factor) == Verdict::Differs => {
+                self.explained(&format!("{found} is outside the tolerance of {factor}×"))
+            }
             Verdict::Undecided if found.interval.is_none() => {
                 format!("{found}; at least {FEWEST_RUNS} runs decide")
             }
@@ -195,7 +204,30 @@ impl Context<'_> {
     fn absolute(&self, found: &Ratio) -> (Verdict, String) {
         let strict = self.reference.about.tolerance.strict;
         let reason = format!("absolute: {} times the published value; tolerance {strict}×", found);
-        (Verdict::within(found, 1.0 / strict, strict), reason)
+        match self.within(found, strict) {
+            Verdict::Undecided if Verdict::within(found, 1.0 / strict, strict) == Verdict::Differs => {
+                (Verdict::Undecided, self.explained(&reason))
+            }
+            verdict => (verdict, reason),
+        }
+    }
+
+    /// Returns whether a ratio is within `factor`. What the noise can explain is no difference.
+    fn within(&self, found: &Ratio, factor: f64) -> Verdict {
+        let noise = self.noise.map_or(1.0, Noise::factor);
+        match Verdict::within(found, 1.0 / factor, factor) {
+            Verdict::Differs
+                if Verdict::within(found, 1.0 / factor / noise, factor * noise) != Verdict::Differs =>
+            {
+                Verdict::Undecided
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn explained(&self, what: &str) -> String {
+        let noise = self.noise.map(Noise::in_words).unwrap_or_default();
+        format!("{what}, which the noise can explain: {noise}")
     }
 
     /// Returns the judgements of the checks and of the claims.
@@ -208,7 +240,13 @@ impl Context<'_> {
     }
 
     fn claim(&self, claim: &Claim, figures: Figures) -> Judgement {
-        let judgement = claim.judge(figures);
+        let mut judgement = claim.judge(figures);
+        if let Some(noise) = self.noise.filter(|_| judgement.verdict == Verdict::Differs)
+            && claim.relaxed(noise.factor()).judge(figures).verdict != Verdict::Differs
+        {
+            judgement.reason = self.explained(&judgement.reason);
+            judgement.verdict = Verdict::Undecided;
+        }
         let undecided = || self.extent.why_undecided(claim, &judgement);
         match self.other_work.clone().or_else(undecided) {
             Some(reason) => Judgement { verdict: Verdict::NotComparable, reason, ..judgement },

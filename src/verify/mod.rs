@@ -6,6 +6,7 @@ pub mod comparison;
 mod extent;
 mod factor;
 pub mod grade;
+pub mod noise;
 pub mod power;
 pub mod reference;
 pub mod verdict;

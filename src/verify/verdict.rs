@@ -171,6 +171,10 @@ pub struct Report {
     pub power: Option<Power>,
     /// The largest spread that the figures of a group may have.
     pub spread_bound: f64,
+    /// The factor by which the noise of the machine can have made times wrong; `None` if it was quiet, or unknown.
+    pub noise: Option<f64>,
+    /// What the noise was.
+    pub noise_in_words: Option<String>,
     /// Whether absolute times were judged, too.
     pub strict: bool,
     /// The judgements of the figures.
@@ -254,7 +258,14 @@ impl Report {
     /// Returns the first group whose spread gets this verdict, in words.
     fn spread(&self, verdict: Verdict) -> Option<String> {
         let bound = self.spread_bound;
-        let factor = self.factors.iter().find(|factor| factor.spread_verdict(bound) == Some(verdict))?;
+        let noisy = bound + self.noise.map_or(0.0, f64::ln);
+        // What the noise can explain is no difference, and no agreement either.
+        let judged = |factor: &Factor| match (factor.spread_verdict(bound)?, factor.spread_verdict(noisy)?) {
+            (Verdict::Differs, Verdict::Differs) => Some(Verdict::Differs),
+            (Verdict::Differs, _) => Some(Verdict::Undecided),
+            (verdict, _) => Some(verdict),
+        };
+        let factor = self.factors.iter().find(|factor| judged(factor) == Some(verdict))?;
         Some(format!("{} of {}, and {bound:.2} is allowed", factor.spread_in_words()?, factor.group))
     }
 }
@@ -310,6 +321,8 @@ mod tests {
             tolerance: 2.0,
             power: None,
             spread_bound: 0.28,
+            noise: None,
+            noise_in_words: None,
             strict: false,
             figures: Vec::new(),
             checks: Vec::new(),

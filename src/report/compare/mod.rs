@@ -4,7 +4,9 @@ use super::head;
 use super::table::{Column, Table, Text, Tone, cells, left, right, three_digits};
 use crate::figure::{self, FigureKey, Figures, Metric, Shape, Values};
 use crate::record::Record;
-use crate::stats::{self, Interval, Ratio};
+use crate::stats::{self, Interval, Ratio, ranksum};
+use crate::verify::noise::Noise;
+use std::collections::HashSet;
 
 mod work;
 
@@ -20,8 +22,11 @@ pub struct Comparison {
     pub table: Table,
     /// In what the work differs; empty unless the records were compared anyway.
     pub other_work: Vec<String>,
-    /// By which factor the machine may have drifted between the records: 1 if their sessions overlapped.
+    /// By which factor the machine may have drifted between the records, or been slowed by what else it did: 1 if their
+    /// sessions overlapped and it was quiet.
     pub drift: f64,
+    /// What the noise of A and of B was, if there was some.
+    noise: Vec<Option<String>>,
 }
 
 impl Comparison {
@@ -67,9 +72,12 @@ pub fn compare(shape: &Shape, a: &Record, b: &Record, anyway: bool) -> Result<Co
         let other_work = other_work.join("; ");
         return Err(format!("the records did not measure the same work: {other_work}{hint}"));
     }
-    let drift = if overlap(a, b) { 1.0 } else { DRIFT };
+    let noise = [a, b].map(|record| Noise::of(record, shape).filter(|noise| noise.factor() > 1.0));
+    let noisy = noise.iter().flatten().map(Noise::factor).fold(1.0, f64::max);
+    let drift = if overlap(a, b) { noisy } else { DRIFT.max(noisy) };
     let (table, totals) = figures(shape, a, b, drift);
-    let mut comparison = Comparison { totals, table, other_work, drift };
+    let noise = noise.iter().map(|noise| noise.as_ref().map(Noise::in_words)).collect();
+    let mut comparison = Comparison { totals, table, other_work, drift, noise };
     comparison.table.notes = notes(&comparison, a, b, &work::settings(shape, a, b));
     Ok(comparison)
 }
@@ -87,11 +95,13 @@ fn figures(shape: &Shape, a: &Record, b: &Record, drift: f64) -> (Table, Vec<(St
     let sides = [a, b].map(|record| Figures::new(shape, record));
     let mut rows = Vec::new();
     let mut totals = Vec::new();
-    for key in keys(sides, metric) {
+    let keys = keys(sides, metric);
+    let significant = significant(sides, &keys);
+    for key in keys {
         let unlike = key.is_sum() && parts(sides[0], &key) != parts(sides[1], &key);
-        let values = sides.map(|side| side.cited(&key));
+        let values = finer(sides, &key);
         let title = sides.iter().find_map(|side| side.title(&key)).unwrap_or_default();
-        let (mut row, ratio) = row(&key, title, &values, drift);
+        let (mut row, ratio) = row(&key, title, &values, drift, significant.contains(&key));
         if unlike {
             // What is summed up is not the same, so the sums say nothing of each other.
             row.truncate(5);
@@ -102,6 +112,37 @@ fn figures(shape: &Shape, a: &Record, b: &Record, drift: f64) -> (Table, Vec<(St
     }
     let head = [("A", a), ("B", b)].into_iter().flat_map(|(name, record)| side(name, record)).collect();
     (Table { head, rows, ..Table::new(columns()) }, totals)
+}
+
+/// The largest error of a time as a fraction of it above which finer times are looked for.
+const COARSEST: f64 = 0.01;
+
+/// Returns the values of both sides: what the tool printed, or where that is too coarse and both sides have them, the
+/// times that were observed from outside.
+fn finer(sides: [Figures; 2], key: &FigureKey) -> [Option<Values>; 2] {
+    let cited = sides.map(|side| side.cited(key));
+    let coarse = |values: &Option<Values>| {
+        values.as_ref().is_some_and(|v| v.error() > COARSEST * v.median().unwrap_or_default())
+    };
+    let finest = sides.map(|side| side.finest(key));
+    let fine = finest.iter().all(|values| values.as_ref().is_some_and(|values| values.error() == 0.0));
+    if cited.iter().any(coarse) && fine { finest } else { cited }
+}
+
+/// The chance that one of the rows is called different though none is.
+const FAMILY_LEVEL: f64 = 0.05;
+
+/// Returns the keys of the parts whose samples differ, corrected for the number of parts; totals are no part of this
+/// family.
+fn significant(sides: [Figures; 2], keys: &[FigureKey]) -> HashSet<FigureKey> {
+    let samples = |values: &Values| values.runs().iter().map(|(_, value)| *value).collect::<Vec<f64>>();
+    let tested = keys.iter().filter(|key| !key.is_sum()).filter_map(|key| {
+        let [a, b] = finer(sides, key);
+        Some((key, ranksum::p_value(&samples(&a?), &samples(&b?))?))
+    });
+    let (keys, p_values): (Vec<&FigureKey>, Vec<f64>) = tested.unzip();
+    let found = ranksum::holm(&p_values, FAMILY_LEVEL);
+    keys.into_iter().zip(found).filter(|(_, found)| *found).map(|(key, _)| key.clone()).collect()
 }
 
 /// Returns the phases that a total sums up.
@@ -133,7 +174,7 @@ fn keys(sides: [Figures; 2], metric: Metric) -> Vec<FigureKey> {
         }
     }
     let mut keys: Vec<FigureKey> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     for name in legs {
         let of = |side: Figures| side.record.leg(name).map(|leg| side.keys(leg, metric)).unwrap_or_default();
         let all = sides.into_iter().flat_map(of).filter(|key| seen.insert(key.clone()));
@@ -144,7 +185,13 @@ fn keys(sides: [Figures; 2], metric: Metric) -> Vec<FigureKey> {
     keys
 }
 
-fn row(key: &FigureKey, title: &str, sides: &[Option<Values>; 2], drift: f64) -> (Vec<Text>, Option<Ratio>) {
+fn row(
+    key: &FigureKey,
+    title: &str,
+    sides: &[Option<Values>; 2],
+    drift: f64,
+    significant: bool,
+) -> (Vec<Text>, Option<Ratio>) {
     let text = |values: &Option<Values>| {
         values.as_ref().and_then(Values::median).map_or(String::new(), three_digits)
     };
@@ -161,10 +208,14 @@ fn row(key: &FigureKey, title: &str, sides: &[Option<Values>; 2], drift: f64) ->
         (.., Some(i)) if key.metric == Metric::Rate => word(1.0 / i.high, 1.0 / i.low, drift),
         (.., Some(i)) => word(i.low, i.high, drift),
     };
+    // One of many rows differs by chance; a total stands for itself.
+    let chance = matches!(says.tone, Tone::Good | Tone::Bad) && !significant && !key.is_sum();
+    let says = if chance { Text::new("undecided: may be chance among so many", Tone::Warning) } else { says };
+    let observed = both.is_some_and(|(a, _)| a.error() == 0.0) && key.leg.is_none();
     let mut row = cells([
         key.to_string(),
         title.to_string(),
-        key.kind().unit().to_string(),
+        format!("{}{}", key.kind().unit(), if observed { " (observed)" } else { "" }),
         text(&sides[0]),
         text(&sides[1]),
         ratio.map_or(String::new(), |ratio| format!("{:.3}", ratio.value)),
@@ -209,13 +260,17 @@ fn notes(comparison: &Comparison, a: &Record, b: &Record, settings: &[String]) -
     if cpu(a) != cpu(b) {
         notes.push("the records are from different machines, whose absolute times are not comparable".into());
     }
+    for (name, noise) in ["A", "B"].into_iter().zip(&comparison.noise) {
+        let line = |noise| format!("noise of {name}: {noise}; no smaller difference is one");
+        notes.extend(noise.as_ref().map(|noise| Text::new(line(noise), Tone::Warning)));
+    }
     let interleaved = "the sessions overlapped in time: both met the same machine".to_string();
     let apart = format!(
         "the runs were not interleaved: the machine may have drifted between the records by {:.0} %, and no smaller \
          difference is one",
         (drift - 1.0) * 100.0
     );
-    notes.push(if *drift > 1.0 { apart } else { interleaved }.into());
+    notes.push(if overlap(a, b) { interleaved } else { apart }.into());
     if totals.is_empty() {
         notes.push("there is no total to compare".into());
     }

@@ -214,7 +214,7 @@ impl Task for Measurement {
             let mut held: Vec<Exchange> = Vec::new();
             for &leg in &self.legs {
                 session.progress.run_begins(format!("run {number} of {all} · {}", leg.name()), 0);
-                let before = noise::Snapshot::take();
+                let watch = noise::Watch::begin();
                 let progress = &mut session.progress;
                 let run = side::run(leg, &self.place, &work, &held, &mut |step| {
                     progress.step_begins(step, title(step).unwrap_or_default());
@@ -222,7 +222,7 @@ impl Task for Measurement {
                 if leg == LegName::SqldHeld {
                     held = run.steps.iter().filter_map(|(_, measure)| measure.detail()).collect();
                 }
-                let noise = noise::Activity::between(&before, &noise::Snapshot::take());
+                let noise = watch.end();
                 self.keep(session, number, leg, run, noise)?;
             }
         }

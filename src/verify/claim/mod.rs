@@ -181,6 +181,25 @@ impl Claim {
     }
 }
 
+impl Claim {
+    /// Returns the claim with its bounds wider by this factor; one without bounds stays as it is.
+    pub(super) fn relaxed(&self, factor: f64) -> Claim {
+        let mut claim = self.clone();
+        match &mut claim.test {
+            Test::Ratio { at_least, at_most, .. }
+            | Test::Bound { at_least, at_most, .. }
+            | Test::Each { at_least, at_most, .. }
+            | Test::Steady { at_least, at_most, .. } => {
+                *at_least = at_least.map(|bound| bound / factor);
+                *at_most = at_most.map(|bound| bound * factor);
+            }
+            Test::Flat { within, .. } => *within = (1.0 + *within) * factor - 1.0,
+            _ => {}
+        }
+        claim
+    }
+}
+
 /// Counts that a claim can be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]

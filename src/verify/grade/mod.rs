@@ -3,9 +3,10 @@
 mod printed;
 mod sound;
 
+use super::noise::Noise;
 use crate::figure::{FigureKey, Figures, Metric};
 use crate::record::{Answer, Cause, Flag, Leg, Record, Run};
-use crate::stats;
+use crate::stats::{self, serial};
 use std::collections::BTreeSet;
 
 /// A condition of citation grade.
@@ -37,6 +38,16 @@ pub enum Requirement {
     NarrowInterval,
     /// Nothing else kept the machine busy.
     QuietMachine,
+    /// The machine was as fast at any time as at any other.
+    SteadyMachine,
+    /// The values do not depend on the order of the runs.
+    NoTrend,
+    /// The runs were made in two sessions that agree.
+    TwoSessions,
+    /// The number of runs was fixed beforehand.
+    FixedRuns,
+    /// Nothing in the environment changes how programs run.
+    KnownEnvironment,
     /// The tool's clock can be trusted.
     SaneClock,
     /// The program that measured can be found again by its revision.
@@ -60,6 +71,11 @@ impl Requirement {
             Requirement::EnoughRuns => "at least 6 runs",
             Requirement::NarrowInterval => "interval within ±1 %",
             Requirement::QuietMachine => "quiet machine",
+            Requirement::SteadyMachine => "steady machine",
+            Requirement::NoTrend => "no trend",
+            Requirement::TwoSessions => "two sessions",
+            Requirement::FixedRuns => "number of runs fixed",
+            Requirement::KnownEnvironment => "known environment",
             Requirement::SaneClock => "sane clock",
             Requirement::KnownProgram => "known program",
         }
@@ -79,10 +95,8 @@ pub struct Condition {
 
 /// The largest half-width of the cited figure's interval, as a fraction of the figure.
 pub const WIDEST_INTERVAL: f64 = 0.01;
-/// The longest time that a hypervisor may take away during the runs, as a fraction of their length.
-pub const MOST_STEAL: f64 = 0.005;
-/// The longest time that tasks of this machine may wait for a CPU, as a fraction of the runs' length.
-pub const MOST_PRESSURE: f64 = 0.05;
+/// The shortest pause between two sessions in s.
+pub const LEAST_PAUSE_S: f64 = 600.0;
 /// The flags of the published build; see [`crate::record::BuildFacts::command`].
 const CITED_COMMAND: &str = "-O3 -DSQLITE_ENABLE_RTREE speedtest1.c sqlite3.c -lpthread -ldl -lm";
 
@@ -95,12 +109,15 @@ struct Judged<'a> {
     record: &'a Record,
     /// The figure that a citation gives; without one, the rate with the widest interval is judged.
     headline: Option<FigureKey>,
+    /// What the runs saw of the machine.
+    noise: Option<Noise>,
 }
 
 /// Returns the conditions of citation grade that apply to a record; `headline` is the figure that its
 /// citation gives.
 pub fn conditions(figures: Figures, headline: Option<FigureKey>) -> Vec<Condition> {
-    let judged = Judged { figures, record: figures.record, headline };
+    let noise = Noise::of(figures.record, figures.shape);
+    let judged = Judged { figures, record: figures.record, headline, noise };
     if judged.record.legs.is_empty() {
         return Vec::new();
     }
@@ -118,6 +135,11 @@ pub fn conditions(figures: Figures, headline: Option<FigureKey>) -> Vec<Conditio
         Some(judged.runs()),
         Some(judged.interval()),
         Some(judged.quiet()),
+        Some(judged.steady()),
+        Some(judged.no_trend()),
+        Some(judged.sessions()),
+        Some(judged.fixed()),
+        Some(judged.environment()),
         judged.clock(),
         Some(judged.program()),
     ];
@@ -325,16 +347,107 @@ impl<'a> Judged<'a> {
         self.record.legs.iter().flat_map(|leg| self.figures.keys(leg, Metric::Rate)).collect()
     }
 
-    /// Checks that the machine was quiet. Client and server wait for each other's CPU, which is part of their
-    /// cost, so waiting tasks count only while the baseline runs, if there is one. It alternates with the
-    /// other legs.
+    /// Checks that the machine was quiet.
     fn quiet(&self) -> Condition {
-        let all: Vec<&Leg> = self.record.legs.iter().collect();
-        let alone = match self.figures.shape.baseline {
-            None => all.clone(),
-            Some(name) => all.iter().copied().filter(|leg| leg.name == name).collect(),
+        let (met, detail) = match &self.noise {
+            Some(noise) => (noise.quiet(), noise.to_string()),
+            None => (None, "the record does not say".to_string()),
         };
-        quiet_of(&all, &alone)
+        condition(Requirement::QuietMachine, met, detail)
+    }
+
+    /// Checks that the machine was as fast before, between and after the runs.
+    fn steady(&self) -> Condition {
+        let met = self.noise.as_ref().and_then(Noise::steady);
+        let unknown = || "the record does not say".to_string();
+        condition(
+            Requirement::SteadyMachine,
+            met,
+            self.noise.as_ref().map_or_else(unknown, Noise::speed_in_words),
+        )
+    }
+
+    /// Checks that the values of the cited figure do not depend on the order of their runs.
+    fn no_trend(&self) -> Condition {
+        let keys = self.headline.clone().map_or_else(|| self.rates(), |key| vec![key]);
+        let found = keys.into_iter().find_map(|key| {
+            let values: Vec<f64> = self.figures.cited(&key)?.runs().iter().map(|(_, value)| *value).collect();
+            serial::dependence(&values).map(|found| format!("{key}: {found}"))
+        });
+        let none = || "neither a trend nor a likeness of neighbours is found (at 1 %)".to_string();
+        condition(Requirement::NoTrend, Some(found.is_none()), found.unwrap_or_else(none))
+    }
+
+    /// Checks that the runs were made in two sessions, and that both lie within the interval of the whole.
+    fn sessions(&self) -> Condition {
+        let sessions: BTreeSet<u32> =
+            self.record.legs.iter().flat_map(Leg::counted_runs).map(|run| run.session).collect();
+        let gap = self.record.shortest_pause_s();
+        let outside = || self.headline.as_ref().and_then(|key| self.session_outside(key, &sessions));
+        let (met, detail) = match gap {
+            _ if sessions.len() < 2 => (
+                false,
+                "one session, whose runs share a state of the machine; `repro capture` makes two".to_string(),
+            ),
+            None => (false, "the record does not say when its sessions were".to_string()),
+            Some(gap) if gap < LEAST_PAUSE_S => {
+                (false, format!("{gap:.0} s between two sessions; at least {LEAST_PAUSE_S:.0} s are needed"))
+            }
+            Some(gap) => match outside() {
+                Some(what) => (false, what),
+                None => (true, format!("{} sessions, {gap:.0} s apart, agree", sessions.len())),
+            },
+        };
+        condition(Requirement::TwoSessions, Some(met), detail)
+    }
+
+    /// Returns a session whose median lies outside the interval of all runs.
+    fn session_outside(&self, key: &FigureKey, sessions: &BTreeSet<u32>) -> Option<String> {
+        let values = self.figures.cited(key)?;
+        let interval = values.summary()?.interval?;
+        let of = |run: u32| {
+            let mut runs = self.record.legs.iter().flat_map(|leg| &leg.runs);
+            runs.find(|known| known.number == run).map(|known| known.session)
+        };
+        sessions.iter().find_map(|session| {
+            let own: Vec<f64> = values
+                .runs()
+                .iter()
+                .filter(|(run, _)| of(*run) == Some(*session))
+                .map(|(_, value)| *value)
+                .collect();
+            let median = stats::median(&own)?;
+            (median < interval.low || median > interval.high)
+                .then(|| format!("the median of session {session} lies outside the interval of all runs"))
+        })
+    }
+
+    /// Checks that the number of runs was fixed before they were made.
+    fn fixed(&self) -> Condition {
+        let met = self.record.plan.until.is_none();
+        let detail = match (met, &self.record.capture) {
+            (false, _) => {
+                "the runs went on until the interval was narrow, which favours a lucky one".to_string()
+            }
+            (true, None) => "their number was given".to_string(),
+            (true, Some(capture)) => capture.to_string(),
+        };
+        condition(Requirement::FixedRuns, Some(met), detail)
+    }
+
+    /// Checks that nothing in the environment changes how programs run without showing in the record.
+    fn environment(&self) -> Condition {
+        let strange: Vec<String> = match &self.record.environment {
+            None => return condition(Requirement::KnownEnvironment, None, "the record does not say"),
+            Some(environment) => {
+                environment.told.iter().map(|(name, value)| format!("{name}={value}")).collect()
+            }
+        };
+        let detail = match strange.is_empty() {
+            true => "nothing is set that changes how programs run".to_string(),
+            false => format!("set when it was measured: {}", strange.join(", ")),
+        };
+        condition(Requirement::KnownEnvironment, Some(strange.is_empty()), detail)
     }
 
     /// Checks the clock of a tool that takes its times itself.
@@ -379,41 +492,4 @@ fn in_words(answer: &Answer) -> String {
         Answer::Unknown { found } => format!("{found}; the right answer is not known for this work"),
         Answer::NotChecked { reason } => format!("not checked: {reason}"),
     }
-}
-
-/// Judges how much time was taken from `legs`, and how long tasks waited while `alone` ran, whose tasks do
-/// not wait for each other.
-fn quiet_of(legs: &[&Leg], alone: &[&Leg]) -> Condition {
-    let (runs, waits) = (observed(legs), observed(alone));
-    if runs.is_empty() || waits.is_empty() {
-        return condition(Requirement::QuietMachine, None, "the record does not say");
-    }
-    let steal_ms = |run: &Run| run.noise.as_ref()?.steal_ms;
-    let waited_us = |run: &Run| run.noise.as_ref()?.cpu_pressure_us;
-    let steal = share(&runs, 1.0, steal_ms);
-    let pressure = share(&waits, 1000.0, waited_us);
-    let throttled: u64 = runs.iter().filter_map(|run| run.noise.as_ref()?.throttle_events).sum();
-    let met = steal <= MOST_STEAL && pressure <= MOST_PRESSURE && throttled == 0;
-    let known =
-        runs.iter().all(|run| steal_ms(run).is_some()) && waits.iter().all(|run| waited_us(run).is_some());
-    let detail = format!(
-        "steal {:.2} % (at most {:.1} %), waiting for a CPU {:.1} % (at most {:.0} %), throttled {}",
-        steal * 100.0,
-        MOST_STEAL * 100.0,
-        pressure * 100.0,
-        MOST_PRESSURE * 100.0,
-        stats::counted(throttled, "time")
-    );
-    condition(Requirement::QuietMachine, if met && !known { None } else { Some(met) }, detail)
-}
-
-/// Returns the counted runs for which the record says what else the machine did.
-fn observed<'a>(legs: &[&'a Leg]) -> Vec<&'a Run> {
-    legs.iter().flat_map(|leg| leg.counted_runs()).filter(|run| run.noise.is_some()).collect()
-}
-
-/// Returns a time as a fraction of the length of the runs, with `unit` units of it in a millisecond.
-fn share(runs: &[&Run], unit: f64, of: impl Fn(&Run) -> Option<u64>) -> f64 {
-    let wall: u64 = runs.iter().filter_map(|run| run.noise.as_ref()?.wall_ms).sum::<u64>().max(1);
-    runs.iter().filter_map(|run| of(run)).sum::<u64>() as f64 / unit / wall as f64
 }

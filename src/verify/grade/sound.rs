@@ -69,7 +69,7 @@ fn longer_than_its_process(leg: &Leg) -> Option<String> {
 
 /// Compares the time of all runs with that of the session.
 fn longer_than_the_session(record: &Record) -> Option<String> {
-    let session = record.finished?.duration_since(record.started).as_secs_f64();
+    let session = record.length_s()?;
     let runs = record.legs.iter().flat_map(|leg| &leg.runs);
     let walls: f64 = runs.filter_map(|run| run.wall_ns).map(|ns| ns as f64 / 1e9).sum();
     (walls > session + 1.0)

@@ -15,8 +15,10 @@ pub struct Figure {
     pub step: String,
     /// The published value, in the unit of its kind.
     pub value: f64,
-    /// The precision of the value: one unit of its last digit.
+    /// The precision of the value: one unit of its last digit, or how far the published interval reaches from it.
     pub error: f64,
+    /// The number of runs that it was published from, if that is known.
+    pub runs: Option<u32>,
     /// Why the figure can't be compared with anything measured here; `None` if it can.
     pub not_comparable: Option<String>,
 }
@@ -89,17 +91,25 @@ fn figure(written: &FigureLine, line: u64) -> Result<Figure, String> {
     let kind = key.kind();
     let unit = worth(&written.unit, kind)?;
     let (value, digit) = decimal(&written.value, kind)?;
-    for (column, text) in [("low", &written.low), ("high", &written.high)] {
-        if let Some(text) = text.as_deref().filter(|text| !text.is_empty()) {
-            decimal(text, kind).map_err(|reason| format!("{column}: {reason}"))?;
-        }
+    let end = |column: &str, text: &Option<String>| match text.as_deref().filter(|text| !text.is_empty()) {
+        Some(text) => decimal(text, kind).map(|(end, _)| end).map_err(|reason| format!("{column}: {reason}")),
+        None => Ok(value),
+    };
+    let (low, high) = (end("low", &written.low)?, end("high", &written.high)?);
+    if low > value || high < value {
+        return Err(format!("{low} to {high} is an interval that does not hold the value {value}"));
     }
+    let runs = written.runs.as_deref().filter(|text| !text.is_empty());
+    let runs = runs
+        .map(|text| text.parse().map_err(|_| format!("runs: `{text}` is not a number of runs")))
+        .transpose()?;
     Ok(Figure {
         line,
         key,
         step: written.step.clone(),
         value: value * unit,
-        error: digit * unit,
+        error: digit.max(value - low).max(high - value) * unit,
+        runs,
         not_comparable: written.not_comparable.clone().filter(|reason| !reason.is_empty()),
     })
 }

@@ -64,7 +64,7 @@ impl Measurement {
         let (mut told, mut lines, mut saved) = (Told::default(), Lines::default(), Ok(()));
         let mut progress = std::mem::take(&mut session.progress);
         let mut live = Live::new(self, &mut progress, number);
-        let before = noise::Snapshot::take();
+        let watch = noise::Watch::begin();
         let outcome = process::start(
             self.shape.name,
             &job,
@@ -93,7 +93,7 @@ impl Measurement {
                 .collect(),
             wall_ns: Some(outcome.wall.as_nanos() as u64),
             resources: told.usage.map(resources),
-            noise: Some(noise::Activity::between(&before, &noise::Snapshot::take())),
+            noise: Some(watch.end()),
             ..Run::default()
         };
         self.end(&mut session.record.legs[0], run, group.as_ref());

@@ -107,7 +107,7 @@ impl Measurement {
         let job =
             Job { plan: plan.clone(), database: place.database(), engine: engine.map(Path::to_path_buf) };
         session.progress.run_begins(format!("{} run {number} of {}", name.name(), self.options.runs), 0);
-        let before = noise::Snapshot::take();
+        let watch = noise::Watch::begin();
         let mut told = Told::default();
         let usage = || group.as_ref().and_then(MemoryGroup::usage);
         let deadline = Duration::from_secs_f64(self.options.deadline);
@@ -118,7 +118,7 @@ impl Measurement {
                     told.memory = usage().or(told.memory.take());
                 }
             })?;
-        let noise = noise::Activity::between(&before, &noise::Snapshot::take());
+        let noise = watch.end();
         told.memory = usage().or(told.memory.take());
         if told.measures.iter().any(|(phase, _)| *phase == Phase::BulkInsert) {
             place.mark(&plan)?;

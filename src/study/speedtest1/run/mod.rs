@@ -1,5 +1,6 @@
 //! Measures: the answers are checked first, then the tool runs as often as the plan says.
 
+mod clock;
 mod request;
 mod samples;
 pub mod tool;
@@ -127,12 +128,13 @@ impl Measurement {
         }
         let (label, after) = self.label(leg(session).counted().len() as u32, warmup);
         session.progress.run_begins(label, after);
-        let before = noise::Snapshot::take();
+        let watch = noise::Watch::begin();
         let progress = &mut session.progress;
-        let run = tool::run(&self.place(), &self.workload, &session.interrupted, &mut |key, name| {
+        let mut run = tool::run(&self.place(), &self.workload, &session.interrupted, &mut |key, name| {
             progress.step_begins(&key.to_string(), name);
         })?;
-        let noise = noise::Activity::between(&before, &noise::Snapshot::take());
+        let noise = watch.end();
+        run.failure = run.failure.or_else(|| clock::fault(&noise));
         session.progress.run_ends();
         samples::keep(leg(session), number, warmup, &run, noise);
         judge(leg(session), run)

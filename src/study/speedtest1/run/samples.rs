@@ -52,6 +52,7 @@ pub fn keep(leg: &mut Leg, number: u32, warmup: bool, run: &ToolRun, noise: nois
     }
     leg.runs.push(Run {
         number,
+        session: 1,
         warmup,
         rejected: run.failure.clone(),
         flags: flags(run, &leg.answer),

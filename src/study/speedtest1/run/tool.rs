@@ -5,6 +5,7 @@ use super::super::{Database, Event, RunOutput, Scanner, StepKey, Workload};
 use crate::instrument::proc;
 use crate::instrument::process::{self, Launch, Outcome, Usage};
 use crate::instrument::scratch::{private_folder, write_program};
+use crate::machine::environment;
 use crate::record::{Cause, Failure};
 
 use anyhow::{Context, Result, bail};
@@ -152,11 +153,11 @@ pub fn run(
     if let (Database::File, Some(path)) = (workload.database, place.database) {
         arguments.push(path.as_os_str().to_owned());
     }
-    let environment = place.temporary.map(|path| ("SQLITE_TMPDIR".to_string(), path.into()));
+    let temporary = place.temporary.map(|path| ("SQLITE_TMPDIR".into(), path.into()));
     let launch = Launch {
         program: place.tool,
         arguments,
-        environment: environment.into_iter().collect(),
+        environment: Some(environment::passed().chain(temporary).collect()),
         cpu: place.cpu,
         groups: Vec::new(),
         deadline: place.deadline,
