@@ -67,7 +67,8 @@ fn assert_shares(measure: &Value, mix: Mix) {
 fn assert_usage(measure: &Value) {
     let load = &measure["detail"];
     let seconds = array(load, "series");
-    assert!((2..=5).contains(&seconds.len()), "{seconds:?}");
+    // A server that stalls is a finding, not a fault of the measurement.
+    assert!((2..10).contains(&seconds.len()), "{seconds:?}");
     for second in seconds {
         assert!(number(second, "server_memory_bytes") > 10 << 20, "{second}");
         assert!(number(second, "host_available_bytes") > 0, "{second}");

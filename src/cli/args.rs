@@ -1,6 +1,6 @@
 //! The options of each command.
 
-use super::{DefaultOptions, ForceArgs, FormatArgs, RecordArgs, WatchArgs};
+use super::{DefaultOptions, ForceArgs, FormatArgs, RecordArgs, StudyChoice, StudyOptions, WatchArgs};
 use crate::study::{Wishes, parse};
 use clap::Args;
 use std::path::PathBuf;
@@ -121,6 +121,10 @@ pub struct CaptureArgs {
     #[arg(long, conflicts_with = "pin")]
     pub no_pin: bool,
 
+    /// The pause between the two sessions; citation grade needs at least 600
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = parse::seconds)]
+    pub apart: f64,
+
     /// Files that exist.
     #[command(flatten)]
     pub force: ForceArgs,
@@ -129,9 +133,29 @@ pub struct CaptureArgs {
     #[command(flatten)]
     pub watch: WatchArgs,
 
-    /// What is measured.
+    /// What is measured instead of the default study.
+    #[command(subcommand)]
+    pub study: Option<StudyChoice>,
+
+    /// What is measured of the default study.
     #[command(flatten)]
     pub options: DefaultOptions,
+}
+
+impl CaptureArgs {
+    /// Returns the study to measure with its options.
+    ///
+    /// # Errors
+    /// Names an option of the default study that was given for another.
+    pub fn chosen(&self) -> Result<&StudyOptions, String> {
+        let Some(choice) = &self.study else { return Ok(&self.options.0) };
+        match self.options.given() {
+            None => Ok(&choice.0),
+            Some(option) => {
+                Err(format!("--{option}: options of {} stand behind its name", choice.0.study.shape().name))
+            }
+        }
+    }
 }
 
 /// `repro compare`.

@@ -10,7 +10,7 @@ pub use args::{
     VerifyArgs,
 };
 pub use shared::{ForceArgs, FormatArgs, OutputArgs, RecordArgs, WatchArgs};
-pub use study::{DefaultOptions, DefaultRun, StudyOptions, StudyRun};
+pub use study::{DefaultOptions, DefaultRun, StudyChoice, StudyOptions, StudyRun};
 
 use crate::exit::Exit;
 use crate::study::registry;

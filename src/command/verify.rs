@@ -10,7 +10,7 @@ use crate::report::{self, Table};
 use crate::study::session::{self, Setting};
 use crate::study::{Study, Task, registry};
 use crate::verify::verdict::Report;
-use crate::verify::{Reference, Verdict, comparison};
+use crate::verify::{Reference, Verdict, comparison, foresight};
 use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,24 @@ fn subject(args: &VerifyArgs, named: &Path, measures: bool, setting: &Setting) -
     args.wishes.check(study.shape().name, study.takes()).map_err(|reason| anyhow!("{name}: {reason}"))?;
     let task = study.published(&reference.parameters, &args.wishes, setting);
     let task = task.map_err(|error| error.context(name.clone()))?;
+    foresee(&reference, &*task, setting.quiet)?;
     Ok(Subject { task: Some(task), reference, study })
+}
+
+/// Says what will not be compared, and stops if that is all.
+fn foresee(reference: &Reference, task: &dyn Task, quiet: bool) -> Result<()> {
+    let foresight = foresight::of(reference, &task.record());
+    let name = &reference.name;
+    if let Some(what) = foresight.other_work {
+        let said = format!(
+            "{name}: this would be other work, so nothing could be compared and nothing is measured: {what}"
+        );
+        return Err(Failure::saying(Cause::OtherWork, said).into());
+    }
+    for figures in foresight.figures.iter().filter(|_| !quiet) {
+        eprintln!("{name}: will not compare {figures}");
+    }
+    Ok(())
 }
 
 /// Measures a task, but only once for all references of the same work.

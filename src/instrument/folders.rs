@@ -12,9 +12,14 @@ fn folder(variable: &str, default: &str) -> Result<PathBuf> {
     named.or_else(in_home).context("no home folder; set HOME, or XDG_STATE_HOME and XDG_CACHE_HOME")
 }
 
+/// Returns the folder where this program keeps what it must remember.
+pub fn state() -> Result<PathBuf> {
+    Ok(folder("XDG_STATE_HOME", ".local/state")?.join("repro"))
+}
+
 /// Returns the folder where records are stored by default.
 pub fn records() -> Result<PathBuf> {
-    Ok(folder("XDG_STATE_HOME", ".local/state")?.join("repro").join("records"))
+    Ok(state()?.join("records"))
 }
 
 /// Returns the folder where executables are unpacked.

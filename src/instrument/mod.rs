@@ -2,6 +2,7 @@
 //! private folders.
 
 pub mod build;
+pub mod captures;
 pub mod cgroup;
 pub mod engine;
 pub mod folders;

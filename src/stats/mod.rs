@@ -2,6 +2,7 @@
 
 mod interval;
 pub mod order;
+pub mod pilot;
 pub mod proportion;
 pub mod rank;
 pub mod ranksum;

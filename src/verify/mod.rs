@@ -5,6 +5,7 @@ pub mod claim;
 pub mod comparison;
 mod extent;
 mod factor;
+pub mod foresight;
 pub mod grade;
 pub mod noise;
 pub mod power;

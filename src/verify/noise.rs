@@ -1,7 +1,6 @@
 //! What else the machine did while a record was measured, and how much of a difference that can explain.
 
 use crate::figure::Shape;
-use crate::machine::speed::Speed;
 use crate::record::{Leg, Record, Run};
 use std::fmt;
 
@@ -158,10 +157,8 @@ fn share(runs: &[&Run], unit: f64, of: impl Fn(&Run) -> Option<u64>) -> Option<f
 /// Returns the slowest over the fastest of the loops around these runs; `None` if a run lacks them.
 fn drift(runs: &[&Run]) -> Option<(f64, f64)> {
     let speeds = runs.iter().map(|run| run.noise.as_ref()?.speed).collect::<Option<Vec<_>>>()?;
-    let all: Vec<Speed> = speeds.iter().flat_map(|speeds| [speeds.before, speeds.after]).collect();
-    let range = |of: fn(&Speed) -> u64| {
-        let times = || all.iter().map(of);
-        Some(times().max()? as f64 / times().min()?.max(1) as f64)
-    };
-    Some((range(|speed| speed.register_ns)?, range(|speed| speed.memory_ns)?))
+    let all: Vec<_> = speeds.iter().flat_map(|speeds| [speeds.before, speeds.after]).collect();
+    let range = |times: Vec<u64>| Some(*times.iter().max()? as f64 / (*times.iter().min()?).max(1) as f64);
+    let register = range(all.iter().map(|speed| speed.register_ns).collect())?;
+    Some((register, range(all.iter().map(|speed| speed.memory_ns).collect())?))
 }

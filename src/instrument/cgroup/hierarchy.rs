@@ -151,7 +151,7 @@ impl Host {
         folders.sort();
         folders.dedup();
         let groups = folders.iter().flat_map(|folder| groups_in(folder));
-        groups.filter(|(path, pid)| !is_alive(*pid) && remove_dir(path).is_ok()).count()
+        groups.filter(|(path, pid)| !is_alive(*pid) && removed(path, || ()).is_ok()).count()
     }
 }
 
@@ -305,13 +305,18 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            kill_members(&self.path, self.version);
-            match remove_dir(&self.path) {
-                Err(error) if is_busy(&error) && Instant::now() < until => sleep(Duration::from_millis(5)),
-                _ => return,
-            }
+        let _ = removed(&self.path, || kill_members(&self.path, self.version));
+    }
+}
+
+/// Removes a group. One whose members are being killed is busy a little longer; `before` is called before each attempt.
+fn removed(path: &Path, before: impl Fn()) -> std::io::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        before();
+        match remove_dir(path) {
+            Err(error) if is_busy(&error) && Instant::now() < until => sleep(Duration::from_millis(5)),
+            result => return result,
         }
     }
 }

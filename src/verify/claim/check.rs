@@ -55,6 +55,10 @@ impl Test {
                 Err("a claim can't be about the state `unknown`".to_string())
             }
             Test::Steady { at_least, at_most, .. } => Bounds::new(*at_least, *at_most).check("a steady rate"),
+            Test::Slices { at_least, at_most, .. } => {
+                Bounds::new(*at_least, *at_most).check("the rate of a slice")
+            }
+            Test::Load { at_least, at_most } => Bounds::new(*at_least, *at_most).check("a load"),
             Test::Flat { within, .. } if !(*within > 0.0 && *within < 1.0) => {
                 Err("within must be a fraction between 0 and 1".to_string())
             }
@@ -92,8 +96,10 @@ impl Test {
                 [rates(from), rates(to)].concat()
             }
             Test::Health { leg, phases, .. } => phases.iter().map(|phase| rate(leg, phase)).collect(),
-            Test::Steady { leg, phase, .. } => vec![rate(leg, phase)],
-            Test::Value { .. } | Test::Share { .. } | Test::BuildStops { .. } => Vec::new(),
+            Test::Steady { leg, phase, .. } | Test::Slices { leg, phase, .. } => vec![rate(leg, phase)],
+            Test::Load { .. } | Test::Value { .. } | Test::Share { .. } | Test::BuildStops { .. } => {
+                Vec::new()
+            }
         }
     }
 }

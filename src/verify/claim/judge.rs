@@ -2,7 +2,7 @@
 
 use super::super::verdict::{Judgement, Verdict};
 use super::check::rate;
-use super::server::{judge_health, judge_steady};
+use super::server::{judge_health, judge_load, judge_slices, judge_steady};
 use super::{Bounds, Claim, Judged, Key, Quantity, Test, count};
 use crate::figure::{self, FigureKey, Figures, Kind, Values};
 use crate::stats::{Ratio, median};
@@ -35,6 +35,10 @@ impl Claim {
             Test::Steady { leg, phase, at_least, at_most } => {
                 judge_steady(figures, leg, phase, Bounds::new(*at_least, *at_most))
             }
+            Test::Slices { leg, phase, at_least, at_most } => {
+                judge_slices(figures, leg, phase, Bounds::new(*at_least, *at_most))
+            }
+            Test::Load { at_least, at_most } => judge_load(figures, Bounds::new(*at_least, *at_most)),
             Test::BuildStops { build, testset } => Ok(judge_build(figures, build, testset)),
         };
         let (verdict, reason) = judged.unwrap_or_else(|undecided| undecided);
@@ -48,7 +52,7 @@ impl Bounds {
         Verdict::within(found, low, high)
     }
 
-    fn ends(self) -> (f64, f64) {
+    pub(super) fn ends(self) -> (f64, f64) {
         (self.at_least.unwrap_or(f64::NEG_INFINITY), self.at_most.unwrap_or(f64::INFINITY))
     }
 
@@ -122,7 +126,7 @@ fn judge_each(figures: Figures, keys: &[Key], bounds: Bounds) -> Result<Judged, 
 
 /// Returns the worst verdict: what differs outweighs what is missing, that what is undecided, and that what
 /// is reproduced.
-fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+pub(super) fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     let weight = |verdict: &Verdict| match verdict {
         Verdict::Reproduced => 0,
         Verdict::Undecided | Verdict::NotComparable => 1,

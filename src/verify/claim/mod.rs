@@ -153,6 +153,28 @@ pub enum Test {
         #[serde(default)]
         at_most: Option<f64>,
     },
+    /// The rate of each slice of a phase over the mean of all lies within bounds, one of which may be absent.
+    Slices {
+        /// The name of the leg.
+        leg: String,
+        /// The name of the phase.
+        phase: String,
+        /// The lower bound of the ratio.
+        #[serde(default)]
+        at_least: Option<f64>,
+        /// The upper bound of the ratio.
+        #[serde(default)]
+        at_most: Option<f64>,
+    },
+    /// The load average when the execution ended lies within bounds, one of which may be absent.
+    Load {
+        /// The lower bound.
+        #[serde(default)]
+        at_least: Option<f64>,
+        /// The upper bound.
+        #[serde(default)]
+        at_most: Option<f64>,
+    },
     /// A build of the tool with other flags stops in a testset.
     BuildStops {
         /// The name of the build, such as `without-rtree`.
@@ -189,7 +211,9 @@ impl Claim {
             Test::Ratio { at_least, at_most, .. }
             | Test::Bound { at_least, at_most, .. }
             | Test::Each { at_least, at_most, .. }
-            | Test::Steady { at_least, at_most, .. } => {
+            | Test::Steady { at_least, at_most, .. }
+            | Test::Load { at_least, at_most }
+            | Test::Slices { at_least, at_most, .. } => {
                 *at_least = at_least.map(|bound| bound / factor);
                 *at_most = at_most.map(|bound| bound * factor);
             }

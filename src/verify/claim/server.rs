@@ -1,6 +1,7 @@
 //! Judges claims about a server under the load of many clients.
 
 use super::super::verdict::Verdict;
+use super::judge::worst;
 use super::{Bounds, Judged};
 use crate::figure::Figures;
 use crate::record::Health;
@@ -98,6 +99,61 @@ pub(super) fn judge_steady(
         found
     );
     Ok((bounds.judge(&found), reason))
+}
+
+/// Judges the slowest and the fastest slice of each run against the mean of the run. The last slice is cut short by the
+/// end, and left out.
+pub(super) fn judge_slices(
+    figures: Figures,
+    leg: &str,
+    phase: &str,
+    bounds: Bounds,
+) -> Result<Judged, Judged> {
+    let samples = figures.record.leg(leg).map(|leg| leg.samples(phase)).unwrap_or_default();
+    if samples.is_empty() {
+        return Err((Verdict::Missing, format!("the record has no sample of {leg}/{phase}")));
+    }
+    let (mut slowest, mut fastest) = (Vec::new(), Vec::new());
+    for sample in samples {
+        let mut slices: Vec<Slice> =
+            sample.measure.slices_in_seconds().filter(|(_, seconds)| *seconds > 0.0).collect();
+        slices.pop();
+        let mean = rate(&slices);
+        if slices.is_empty() || mean <= 0.0 {
+            return Err((
+                Verdict::NotComparable,
+                format!("run {} has no whole slice to compare", sample.run),
+            ));
+        }
+        let rates = slices.iter().map(|slice| rate(&[*slice]) / mean);
+        slowest.push(rates.clone().fold(f64::INFINITY, f64::min));
+        fastest.push(rates.fold(0.0, f64::max));
+    }
+    let found = |ratios: &[f64]| Ratio {
+        value: median(ratios).unwrap_or(f64::NAN),
+        interval: order::of_median(ratios),
+    };
+    let (slowest, fastest) = (found(&slowest), found(&fastest));
+    let (low, high) = bounds.ends();
+    let verdicts = [Verdict::within(&slowest, low, f64::INFINITY), Verdict::within(&fastest, 0.0, high)];
+    let reason = format!(
+        "{leg}/{phase}: the slowest slice over the mean is {slowest}, the fastest {fastest}; claimed: each {bounds}"
+    );
+    Ok((worst(verdicts.into_iter()), reason))
+}
+
+/// Judges the one-minute load average when the execution ended.
+pub(super) fn judge_load(figures: Figures, bounds: Bounds) -> Result<Judged, Judged> {
+    let load = figures.record.after.as_ref().and_then(|after| after.load);
+    let load =
+        load.ok_or_else(|| (Verdict::Missing, "the record does not say how high the load was".to_string()))?;
+    let (low, high) = bounds.ends();
+    let runs = figures.record.legs.iter().map(|leg| leg.counted().len()).min().unwrap_or(0);
+    let verdict = if load.one >= low && load.one <= high { Verdict::Reproduced } else { Verdict::Differs };
+    Ok((
+        verdict.by_runs(runs),
+        format!("the load average of the last minute was {:.2}; claimed: {bounds}", load.one),
+    ))
 }
 
 /// Returns as many slices as are needed to fill the time.

@@ -1,6 +1,7 @@
 //! Tests of claims about many clients and their server, and of the references of both studies.
 
 use super::{key, leg, read, record, reference};
+use crate::machine::noise::{Load, Snapshot};
 use crate::record::{Health, Latency, Measure, Phase, Quantile, Record, Sample};
 use crate::study::registry;
 use crate::verify::Verdict::{self, Differs, Missing, NotComparable, Reproduced, Undecided};
@@ -275,6 +276,44 @@ fn tenths_are_of_time() {
     assert_eq!(judged(&dead, STEADY).0, Differs);
     dead.legs[0].phases.clear();
     assert_eq!(judged(&dead, STEADY), (Missing, "the record has no sample of sqld/million".to_string()));
+}
+
+#[test]
+fn each_second_against_the_mean() {
+    const SLICES: &str = "kind = 'slices'\nleg = 'sqld'\nphase = 'million'\nat_least = 0.5\nat_most = 1.5";
+    let wave = |second: usize, _| 1000 + 100 * (second as u64 % 3);
+    let (verdict, reason) = judged(&seconds(6, wave, 50), SLICES);
+    assert_eq!(verdict, Reproduced);
+    assert!(
+        reason.contains("the slowest slice over the mean is 0.91 [0.91, 0.91], the fastest 1.09"),
+        "{reason}"
+    );
+    // The mean of a run does not show that it stood still for a second.
+    let pause = |second: usize, run| if second == 20 { 0 } else { wave(second, run) };
+    assert_eq!(judged(&seconds(6, pause, 50), SLICES).0, Differs);
+    let burst = |second: usize, run| if second == 20 { 5000 } else { wave(second, run) };
+    assert_eq!(judged(&seconds(6, burst, 50), SLICES).0, Differs);
+    assert_eq!(judged(&seconds(1, wave, 50), SLICES).0, Undecided, "one run");
+    // The last second is cut short.
+    let short = |second: usize, run| if second == 49 { 1 } else { wave(second, run) };
+    assert_eq!(judged(&seconds(6, short, 50), SLICES).0, Reproduced);
+    assert_eq!(judged(&seconds(6, |_, _| 0, 50), SLICES).0, NotComparable);
+}
+
+#[test]
+fn the_load_afterwards() {
+    const LOAD: &str = "kind = 'load'\nat_most = 0.84";
+    let with = |load: Option<f64>, runs| {
+        let mut record = seconds(runs, |_, _| 1000, 20);
+        let load = load.map(|one| Load { one, five: 0.1, fifteen: 0.1 });
+        record.after = Some(Snapshot { load, ..Snapshot::default() });
+        judged(&record, LOAD).0
+    };
+    assert_eq!(
+        [with(Some(0.5), 6), with(Some(0.9), 6), with(Some(0.5), 1)],
+        [Reproduced, Differs, Undecided]
+    );
+    assert_eq!(with(None, 6), Missing);
 }
 
 #[test]

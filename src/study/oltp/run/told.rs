@@ -43,7 +43,8 @@ impl Told {
     pub fn failure(&self, outcome: &Outcome, plan: &LegPlan, confined: Option<u64>) -> Option<Failure> {
         let killed = self.memory.as_ref().is_some_and(|usage| usage.oom_kills > Some(0));
         if killed && outcome.ending == Ending::Signalled(9) {
-            return Some(Failure::of(Cause::OutOfMemory));
+            let left = "the memory limit left too little for the process itself";
+            return Some(Failure::saying(Cause::OutOfMemory, left));
         }
         let told = || self.failed.as_ref().map(|message| Failure::saying(Cause::Error, message));
         match outcome.ending {
