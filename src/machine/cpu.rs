@@ -6,11 +6,11 @@ use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// The processors of a machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// The model name, as the kernel reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,6 +38,21 @@ pub struct Cpu {
     /// Whether the CPUs may exceed their base frequency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boost: Option<bool>,
+    /// The highest frequency that the governor may choose, in MHz, where it is lower than the CPU's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_mhz: Option<u32>,
+    /// The caches of the first CPU, such as `L1d 32K`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<String>,
+    /// The revision of the microcode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
+    /// The extensions of the instruction set that compilers and libraries choose code by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<String>,
+    /// What the kernel does about each weakness of the CPU; those that do not affect it are left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mitigations: BTreeMap<String, String>,
     /// The machine name from uname(2), such as `x86_64`.
     pub architecture: String,
     /// The CPU time that the control group may use, as a number of CPUs.
@@ -67,6 +82,11 @@ impl Cpu {
             scaling_driver: of_policies("scaling_driver"),
             max_mhz: max_khz.map(|khz: u32| khz / 1000),
             boost: boost(),
+            limit_mhz: limit_khz(max_khz).map(|khz| khz / 1000),
+            caches: caches(&Path::new(CPUS).join("cpu0/cache")),
+            microcode: text("/proc/cpuinfo").and_then(|text| value(&text, "microcode")),
+            extensions: text("/proc/cpuinfo").map(|text| extensions(&text)).unwrap_or_default(),
+            mitigations: mitigations(&Path::new(CPUS).join("vulnerabilities")),
             // The program's own architecture is also a correct machine name.
             architecture: machine.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             cgroup_cpu_limit: cgroup::lowest(&cgroup::directories("cpu", mounts), group_limit),
@@ -107,6 +127,45 @@ fn boost() -> Option<bool> {
     without_turbo.map(|off| !off).or_else(|| flag(format!("{POLICIES}/boost"))).or_else(of_a_policy)
 }
 
+/// Returns the lowest limit of the governor if it is below the highest frequency.
+fn limit_khz(max_khz: Option<u32>) -> Option<u32> {
+    let limits =
+        numbered(POLICIES, "policy").into_iter().filter_map(|policy| number(policy.join("scaling_max_freq")));
+    limits.min().filter(|limit: &u32| max_khz.is_some_and(|max| *limit < max))
+}
+
+/// Returns the caches in a directory of a CPU, from the smallest level up.
+fn caches(directory: &Path) -> Vec<String> {
+    let entries = numbered(&directory.to_string_lossy(), "index");
+    let cache = |entry: &PathBuf| {
+        let kind = match text(entry.join("type"))?.as_str() {
+            "Data" => "d",
+            "Instruction" => "i",
+            _ => "",
+        };
+        Some(format!("L{}{kind} {}", text(entry.join("level"))?, text(entry.join("size"))?))
+    };
+    entries.iter().filter_map(cache).collect()
+}
+
+/// Returns the known extensions among the flags of the first CPU.
+fn extensions(cpuinfo: &str) -> Vec<String> {
+    const KNOWN: &[&str] = &[
+        "sse4_2", "popcnt", "avx", "avx2", "bmi1", "bmi2", "fma", "avx512f", "avx512bw", "avx512vl", "erms",
+        "fsrm", "sha_ni", "asimd", "crc32", "atomics", "sve", "sve2",
+    ];
+    let flags = value(cpuinfo, "flags").or_else(|| value(cpuinfo, "Features")).unwrap_or_default();
+    let flags: BTreeSet<&str> = flags.split_whitespace().collect();
+    KNOWN.iter().filter(|known| flags.contains(**known)).map(ToString::to_string).collect()
+}
+
+fn mitigations(directory: &Path) -> BTreeMap<String, String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let state = |path: PathBuf| Some((path.file_name()?.to_string_lossy().into_owned(), text(&path)?));
+    let all = entries.filter_map(|entry| state(entry.path()));
+    all.filter(|(_, state)| state != "Not affected").collect()
+}
+
 fn flag(path: impl AsRef<Path>) -> Option<bool> {
     match text(path)?.as_str() {
         "1" => Some(true),
@@ -133,11 +192,7 @@ fn quota(text: &str) -> Option<f64> {
 
 /// Returns the model from /proc/cpuinfo, whose keys differ between architectures.
 fn model(cpuinfo: &str) -> Option<String> {
-    let value = |wanted: &str| {
-        let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
-        let mut values = pairs.filter(|(key, _)| key.trim() == wanted).map(|(_, value)| value.trim());
-        values.find(|value| !value.is_empty()).map(str::to_owned)
-    };
+    let value = |wanted: &str| value(cpuinfo, wanted);
     // These are for x86 and 32-bit ARM, MIPS, RISC-V, and POWER.
     let named = ["model name", "cpu model", "uarch", "cpu"].into_iter().find_map(value);
     // 64-bit ARM gives only numbers.
@@ -146,9 +201,40 @@ fn model(cpuinfo: &str) -> Option<String> {
     })
 }
 
+/// Returns the first value of this key that is not empty.
+fn value(cpuinfo: &str, wanted: &str) -> Option<String> {
+    let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+    let mut values = pairs.filter(|(key, _)| key.trim() == wanted).map(|(_, value)| value.trim());
+    values.find(|value| !value.is_empty()).map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn caches_extensions_and_mitigations_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        for (index, kind, level, size) in
+            [(0, "Data", 1, "32K"), (1, "Instruction", 1, "64K"), (2, "Unified", 2, "512K")]
+        {
+            let cache = folder.path().join(format!("index{index}"));
+            std::fs::create_dir(&cache).unwrap();
+            for (file, text) in
+                [("type", kind.to_string()), ("level", level.to_string()), ("size", size.to_string())]
+            {
+                std::fs::write(cache.join(file), text + "\n").unwrap();
+            }
+        }
+        assert_eq!(caches(folder.path()), ["L1d 32K", "L1i 64K", "L2 512K"]);
+        assert_eq!(extensions("flags\t\t: fpu avx2 sse4_2 hypervisor\n"), ["sse4_2", "avx2"]);
+        assert_eq!(extensions("Features\t: fp asimd sve\n"), ["asimd", "sve"]);
+        let weak = tempfile::tempdir().unwrap();
+        std::fs::write(weak.path().join("mds"), "Not affected\n").unwrap();
+        std::fs::write(weak.path().join("retbleed"), "Mitigation: untrained return thunk\n").unwrap();
+        let found: Vec<_> = mitigations(weak.path()).into_iter().collect();
+        assert_eq!(found, [("retbleed".to_string(), "Mitigation: untrained return thunk".to_string())]);
+    }
 
     #[test]
     fn the_model_is_found_on_each_architecture() {

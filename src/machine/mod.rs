@@ -31,6 +31,9 @@ pub struct Host {
     /// The kernel release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
+    /// The C library, such as `glibc 2.36`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub libc: Option<String>,
     /// The processors.
     pub cpu: Cpu,
     /// The sizes of the memory.
@@ -58,12 +61,20 @@ impl Host {
                 .or_else(|| text("/usr/lib/os-release"))
                 .and_then(|text| pretty_name(&text)),
             kernel: system.as_ref().and_then(|system| fact(system.release())),
+            libc: libc(),
             cpu: Cpu::capture(system.as_ref().and_then(|system| fact(system.machine())), &mounts),
             memory: Memory::capture(&mounts),
             virtualisation: virtualisation::capture(),
             clock_source: text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         }
     }
+}
+
+/// Returns the name and version of the C library, as getconf(1) gives them; other libraries than glibc have no such name.
+fn libc() -> Option<String> {
+    let output = std::process::Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_string();
+    (output.status.success() && !text.is_empty()).then_some(text)
 }
 
 /// Returns the value of PRETTY_NAME in the format of os-release(5), without its shell quotes.

@@ -74,10 +74,20 @@ mod tests {
             boost: Some(false),
             architecture: "x86_64".to_owned(),
             cgroup_cpu_limit: None,
+            ..Cpu::default()
         };
         let memory = Memory { total_bytes: Some(16 << 30), swap_bytes: Some(0), cgroup_limit_bytes: None };
         let [os, kernel] = [own("Test OS"), own("6.1.0")];
-        Host { name: None, os, kernel, cpu, memory, virtualisation: own(NONE_SEEN), clock_source: own("tsc") }
+        Host {
+            name: None,
+            os,
+            kernel,
+            libc: None,
+            cpu,
+            memory,
+            virtualisation: own(NONE_SEEN),
+            clock_source: own("tsc"),
+        }
     }
 
     /// Returns the worst severity, and the texts of the findings that have it.
