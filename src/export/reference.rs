@@ -75,6 +75,11 @@ pub fn about(figures: Figures, headline: Option<FigureKey>, name: &str) -> Resul
         },
         host: host(record),
         notes: vec![format!("made by: {}", record.program.command.join(" ")), grade],
+        legs: if figures.shape.has_rows() && record.legs.len() > 1 {
+            record.legs.iter().map(|leg| leg.name.clone()).collect()
+        } else {
+            Vec::new()
+        },
         parameters: toml::Table::try_from(&record.parameters)?,
         tolerance: Tolerance::default(),
         claims: claims(figures),

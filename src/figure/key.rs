@@ -160,10 +160,11 @@ impl FigureKey {
             };
         };
         if shape.has_rows() {
-            return Err(format!(
-                "`{self}`: a figure of {} has the form TESTSET/NUMBER or is TOTAL",
-                shape.name
-            ));
+            let is_row = self.metric == Metric::Time && (self.is_sum() || is_row(&self.phase));
+            let form = "TESTSET/NUMBER or TOTAL, with LEG/ in front of it where there are several legs";
+            return is_row
+                .then_some(())
+                .ok_or_else(|| format!("`{self}`: a figure of {} has the form {form}", shape.name));
         }
         if !shape.legs.contains(&leg.as_str()) {
             return Err(format!("`{self}`: unknown leg `{leg}`; expected one of {}", shape.legs.join(", ")));
@@ -207,6 +208,7 @@ impl fmt::Display for FigureKey {
         match &self.leg {
             None if self.is_sum() => f.pad("TOTAL"),
             None => f.pad(&self.phase),
+            Some(leg) if is_row(&self.phase) => f.pad(&format!("{leg}/{}", self.phase)),
             Some(leg) => f.pad(&format!("{leg}/{}/{}", self.phase, self.metric)),
         }
     }
@@ -219,6 +221,10 @@ impl std::str::FromStr for FigureKey {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split('/').collect::<Vec<&str>>().as_slice() {
             ["TOTAL"] => Ok(FigureKey::row(WHOLE)),
+            [leg, "TOTAL"] if is_name(leg) => Ok(FigureKey::new(leg, WHOLE, Metric::Time)),
+            [leg, testset, number] if is_name(leg) && is_row(&format!("{testset}/{number}")) => {
+                Ok(FigureKey::new(leg, &format!("{testset}/{number}"), Metric::Time))
+            }
             [leg, phase, metric] => {
                 if !is_name(leg) || !is_name(phase) {
                     return Err(format!("`{text}` is not a figure such as in-ram/bulk-insert/rate"));

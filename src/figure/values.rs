@@ -134,7 +134,7 @@ impl<'a> Figures<'a> {
         let phases = leg.phases.iter().map(|phase| phase.name.as_str()).chain(whole);
         phases
             .map(|phase| FigureKey {
-                leg: (!self.shape.has_rows()).then(|| leg.name.clone()),
+                leg: (!self.shape.has_rows() || self.record.legs.len() > 1).then(|| leg.name.clone()),
                 phase: phase.to_string(),
                 metric,
             })
@@ -184,10 +184,9 @@ impl<'a> Figures<'a> {
     pub fn finest(&self, key: &FigureKey) -> Option<Values> {
         let cited = self.cited(key)?;
         if key.metric == Metric::Time && cited.error > 0.0 && !key.is_sum() {
-            let observed = self.observed(key)?;
-            if observed.runs.len() == cited.runs.len() {
-                return Some(observed);
-            }
+            // A saved output has no observed times.
+            let observed = self.observed(key).filter(|observed| observed.runs.len() == cited.runs.len());
+            return Some(observed.unwrap_or(cited));
         }
         Some(cited)
     }

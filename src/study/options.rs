@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Plan")]
 pub struct PlanArgs {
-    /// The number of runs that count [default: 6; capture: 10]
+    /// The number of runs that count [default: 6; capture: fixed by a pilot]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
 

@@ -62,7 +62,7 @@ struct Measured<'a> {
 impl<'a> Measured<'a> {
     fn of(figure: &'a Figure, figures: Figures, extent: &Extent) -> Self {
         let values = figures.cited(&figure.key);
-        let name = match figure.key.leg.is_none() && !figure.key.is_sum() {
+        let name = match figures.shape.has_rows() && !figure.key.is_sum() {
             true => figures.title(&figure.key).map(str::to_string),
             false => values.as_ref().map(|_| figure.step.clone()),
         };

@@ -48,6 +48,12 @@ impl<'a> Extent<'a> {
         left_out.then_some(key.phase.as_str())
     }
 
+    /// Returns the leg of a row that is another build than those that were measured.
+    fn other_build<'k>(&self, key: &'k FigureKey) -> Option<&'k str> {
+        let leg = key.leg.as_deref().filter(|_| self.shape.has_rows())?;
+        self.record.leg(leg).is_none().then_some(leg)
+    }
+
     /// Returns the option that chooses phases, in parentheses.
     fn choice(&self) -> String {
         let chooses = |name: &&String| (self.shape.effect)(name) == Effect::Phases;
@@ -56,6 +62,9 @@ impl<'a> Extent<'a> {
 
     /// Returns why a figure has no sample if none was asked for.
     pub fn why_none(&self, key: &FigureKey) -> Option<String> {
+        if let Some(leg) = self.other_build(key) {
+            return Some(format!("the record did not measure `{leg}`"));
+        }
         self.left_out(key).map(|_| format!("not run{}", self.choice()))
     }
 
@@ -88,6 +97,11 @@ impl<'a> Extent<'a> {
     /// Returns why a claim can't be judged by a record of this extent.
     pub fn why_undecided(&self, claim: &Claim, judgement: &Judgement) -> Option<String> {
         let figures = claim.figures();
+        if let Some(reason) =
+            figures.iter().filter(|key| self.other_build(key).is_some()).find_map(|key| self.why_none(key))
+        {
+            return Some(reason);
+        }
         if judgement.verdict == Verdict::Missing {
             let mut left_out: Vec<&str> = figures.iter().filter_map(|key| self.left_out(key)).collect();
             left_out.dedup();

@@ -2,7 +2,7 @@
 
 use super::reference::Reference;
 use super::verdict::WorkCheck;
-use crate::figure::{Effect, spelt};
+use crate::figure::{Effect, Figures, spelt};
 use crate::record::{Answer, Leg, Record};
 
 /// Returns whether both sides did the same work, condition by condition.
@@ -23,9 +23,30 @@ pub fn same_work(reference: &Reference, record: &Record, leg: &Leg) -> Vec<WorkC
         checks.push(flags_check(reference, record, leg));
     }
     checks.extend(parameters(reference, record));
+    checks.extend(counts(reference, record));
     let several = record.legs.len() > 1;
     checks.extend(record.legs.iter().map(|leg| answer(about.engine.answer.as_deref(), leg, several)));
     checks
+}
+
+/// Finds a row whose name differs from the published one in its counts alone, such as 25000 INSERTs instead of 50000:
+/// then the size was another, whatever the record says. A name with other words is another row, and judged as such.
+fn counts(reference: &Reference, record: &Record) -> Option<WorkCheck> {
+    if !reference.shape.has_rows() {
+        return None;
+    }
+    let figures = Figures::new(reference.shape, record);
+    let words = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
+    let rows = reference.figures.iter().filter(|figure| !figure.key.is_sum());
+    let pairs: Vec<(&str, &str)> =
+        rows.filter_map(|figure| Some((figure.step.as_str(), figures.title(&figure.key)?))).collect();
+    let other = pairs.iter().find(|(published, here)| published != here && words(published) == words(here));
+    let detail = match other {
+        Some((published, here)) => format!("published `{published}`, here `{here}`"),
+        None => format!("the same in {} rows", pairs.len()),
+    };
+    let what = "counts in the names of rows".to_string();
+    (!pairs.is_empty()).then(|| WorkCheck { what, same: Some(other.is_none()), decides: true, detail })
 }
 
 fn flags_check(reference: &Reference, record: &Record, leg: &Leg) -> WorkCheck {

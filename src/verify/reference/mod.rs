@@ -8,7 +8,7 @@ mod figures;
 pub use figures::{Figure, FigureLine};
 
 use super::claim::Claim;
-use crate::figure::{Parameters, Shape};
+use crate::figure::{FigureKey, Parameters, Shape};
 use crate::record::compile_flags;
 use crate::record::store::read_text;
 use anyhow::{Context, Result, anyhow, bail};
@@ -54,6 +54,10 @@ pub struct About {
     /// What the publication does not say, or what was inferred from it with care.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// The legs of a study whose legs are builds, such as several runtimes of one tool; a key then begins with its leg.
+    /// The leg that this program measures has the study's own name for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub legs: Vec<String>,
     /// The parameters of the study; a parameter that is not given has its default.
     pub parameters: toml::Table,
     /// How far a step may be off.
@@ -212,7 +216,10 @@ impl Reference {
         }
         let mut ids = HashSet::new();
         for claim in &self.about.claims {
-            claim.check(self.shape).map_err(|reason| format!("claim `{}`: {reason}", claim.id))?;
+            let figures = claim.figures();
+            let legs = || figures.iter().try_for_each(|key| self.check_leg(key));
+            let checked = claim.check(self.shape).and_then(|()| legs());
+            checked.map_err(|reason| format!("claim `{}`: {reason}", claim.id))?;
             if !ids.insert(&claim.id) {
                 return Err(format!("claim `{}` appears twice", claim.id));
             }
@@ -223,9 +230,27 @@ impl Reference {
     /// Checks that the study knows every figure.
     fn check_figures(&self) -> Result<(), String> {
         let check = |figure: &Figure| {
-            figure.key.check(self.shape).map_err(|reason| format!("line {}: {reason}", figure.line))
+            let known = figure.key.check(self.shape).and_then(|()| self.check_leg(&figure.key));
+            known.map_err(|reason| format!("line {}: {reason}", figure.line))
         };
         self.figures.iter().try_for_each(check)
+    }
+
+    /// Checks that the leg of a row is one that the reference names, since a misspelled one would never be compared.
+    fn check_leg(&self, key: &FigureKey) -> Result<(), String> {
+        let legs = &self.about.legs;
+        match &key.leg {
+            _ if !self.shape.has_rows() => Ok(()),
+            Some(leg) if legs.contains(leg) => Ok(()),
+            None if legs.is_empty() => Ok(()),
+            Some(leg) => {
+                Err(format!("`{key}`: `{leg}` is not among the legs of the TOML file ({})", legs.join(", ")))
+            }
+            None => Err(format!(
+                "`{key}`: the TOML file names several legs ({}), so a leg must come first",
+                legs.join(", ")
+            )),
+        }
     }
 
     /// Checks the names of the members of claims, since a misspelled bound must not be treated as absent.

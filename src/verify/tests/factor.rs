@@ -153,3 +153,24 @@ fn total_alone_and_rows_below_the_clock_are_not_compared() {
         assert_eq!(report.whole().0, Undecided);
     }
 }
+
+/// Only the names of its rows tell a record of another size from one of the cited size.
+#[test]
+fn another_size_under_a_false_label_is_other_work() {
+    let mut record = record(6, |_, published, _| published / 2.0);
+    for phase in &mut record.legs[0].phases {
+        phase.title = phase.title.as_ref().map(|title| title.replace("50000", "25000").replace("300", "150"));
+    }
+    let (verdict, reason) = judged(&record).whole();
+    assert_eq!(verdict, NotComparable);
+    assert!(reason.contains("counts in the names of rows"), "{reason}");
+}
+
+/// A saved output has no observed times, and its claims are judged by what the tool printed.
+#[test]
+fn claims_are_judged_without_observed_times() {
+    let record = record(6, |_, published, _| published);
+    let report = comparison::judge(&reference("sqlitend-speedtest1"), &record, false).unwrap();
+    let slowest = report.claims.iter().find(|claim| claim.subject.starts_with("joins-slowest")).unwrap();
+    assert_eq!(slowest.verdict, Reproduced, "{}", slowest.reason);
+}

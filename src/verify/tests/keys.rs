@@ -13,7 +13,10 @@ fn keys_round_trip() {
         .split(' ')
         .map(|metric| format!("sqld/clients-16/{metric}"));
     let metrics: Vec<String> = metrics.collect();
-    for key in ["TOTAL", "main/310", "star/130#2"].into_iter().chain(metrics.iter().map(String::as_str)) {
+    for key in ["TOTAL", "main/310", "star/130#2", "go/main/310", "go/star/130#2"]
+        .into_iter()
+        .chain(metrics.iter().map(String::as_str))
+    {
         assert_eq!(key.parse::<FigureKey>().unwrap().to_string(), key);
     }
     for bad in [
@@ -39,6 +42,8 @@ fn each_study_knows_its_figures() {
     for (key, study) in [
         ("main/310", "speedtest1"),
         ("TOTAL", "speedtest1"),
+        ("wasm/main/310", "speedtest1"),
+        ("wasm/TOTAL", "speedtest1"),
         ("in-ram/mixed/p999", "oltp"),
         ("disk-bound/total/time", "oltp"),
         ("embedded/insert-1/time", "serverless"),
@@ -51,7 +56,7 @@ fn each_study_knows_its_figures() {
     for (key, study, reason) in [
         ("main/310", "oltp", "a figure of oltp has the form LEG/PHASE/METRIC"),
         ("TOTAL", "serverless", "a figure of serverless has the form LEG/PHASE/METRIC"),
-        ("native/main/time", "speedtest1", "a figure of speedtest1 has the form TESTSET/NUMBER or is TOTAL"),
+        ("native/main/time", "speedtest1", "a figure of speedtest1 has the form TESTSET/NUMBER or TOTAL"),
         ("on-tape/mixed/rate", "oltp", "unknown leg `on-tape`; expected one of in-ram, disk-bound"),
         ("in-ram/vacuum/rate", "oltp", "unknown phase `vacuum`; expected one of bulk-insert, "),
         ("in-ram/mixed/ratio", "oltp", "oltp has no baseline leg"),

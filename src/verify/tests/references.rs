@@ -1,10 +1,14 @@
 //! Tests of references as files.
 
 use super::{key, reference};
+use crate::record::{Answer, Engine, Leg, Measure, Plan, Record, Run};
 use crate::study::registry;
 use crate::study::serverless::STEPS;
 use crate::verify::Reference;
+use crate::verify::Verdict::{Differs, NotComparable, Reproduced};
+use crate::verify::comparison;
 use crate::verify::reference::Text;
+use crate::verify::verdict::Report;
 use serde_json::json;
 use std::fs;
 
@@ -74,7 +78,7 @@ fn figures_that_the_study_does_not_have() {
     let error = loaded(CSV, &speedtest1).unwrap_err();
     assert!(
         error.contains(
-            "ref.csv: line 2: `sqld/insert-1/time`: a figure of speedtest1 has the form TESTSET/NUMBER or is TOTAL"
+            "ref.csv: line 2: `sqld/insert-1/time`: a figure of speedtest1 has the form TESTSET/NUMBER or TOTAL"
         ),
         "{error}"
     );
@@ -151,4 +155,65 @@ fn the_port_is_whole() {
     }
     assert_eq!(reference.parameters["protocol"], "hrana3");
     assert_eq!(reference.about.claims.len(), 9);
+}
+
+/// Two runtimes of speedtest1 in one table.
+const RUNTIMES: &str = "study = 'speedtest1'\ntitle = 'r'\nlegs = ['native', 'wasm']\n\
+    parameters = { size = 100 }\n[citation]\nauthor = 'a'\ntitle = 't'\n[engine]\nflags = []\n\
+    [[claim]]\nid = 'wasm-costs'\ntext = 'wasm takes twice as long'\nkind = 'ratio'\n\
+    numerator = 'wasm/TOTAL'\ndenominator = 'native/TOTAL'\nat_least = 1.5\nat_most = 3\n";
+const OF_RUNTIMES: &str = "key,step,value,unit\nnative/main/100,inserts,35,ms\nnative/main/310,joins,362,ms\n\
+    native/main/400,replaces,143,ms\nnative/TOTAL,TOTAL,6494,ms\nwasm/main/310,joins,724,ms\nwasm/TOTAL,TOTAL,12988,ms\n";
+
+#[test]
+fn legs_of_a_tool_are_named() {
+    let reference = loaded(OF_RUNTIMES, RUNTIMES).unwrap();
+    assert_eq!(reference.figures[5].key, key("wasm/TOTAL"));
+    let misspelt = OF_RUNTIMES.replace("wasm/main", "wsam/main");
+    let error = loaded(&misspelt, RUNTIMES).unwrap_err();
+    assert!(error.contains("line 6: `wsam/main/310`: `wsam` is not among the legs"), "{error}");
+    let error = loaded(&OF_RUNTIMES.replace("native/main/100", "main/100"), RUNTIMES).unwrap_err();
+    assert!(error.contains("line 2: `main/100`: the TOML file names several legs"), "{error}");
+    let error = loaded(OF_RUNTIMES, &RUNTIMES.replace("'wasm/TOTAL'", "'wsam/TOTAL'")).unwrap_err();
+    assert!(error.contains("claim `wasm-costs`: `wsam/total/time`: `wsam`"), "{error}");
+}
+
+/// Returns a leg whose rows are this many times as long as the published native ones.
+fn runtime(name: &str, times: f64) -> Leg {
+    let mut leg =
+        Leg::new(name, Engine { sqlite_version: Some("3.53.4".to_string()), ..Engine::named(name) });
+    leg.answer = Answer::Right { found: "1".to_string() };
+    for run in 1..=6 {
+        for (phase, title, ms) in
+            [("main/100", "inserts", 35.0), ("main/310", "joins", 362.0), ("main/400", "replaces", 143.0)]
+        {
+            let ms = (ms * times).round() as i64 + i64::from(run % 2);
+            leg.add(run, phase, Some(title), Measure { reported_ms: Some(ms), ..Measure::default() });
+        }
+        leg.runs.push(Run { number: run, total_ms: leg.sum_of_rows(run), ..Run::default() });
+    }
+    leg
+}
+
+#[test]
+fn runtimes_are_judged_where_they_were_measured() {
+    let reference = loaded(OF_RUNTIMES, RUNTIMES).unwrap();
+    let judged = |legs: Vec<Leg>| {
+        let parameters = reference.parameters.clone();
+        let record = Record::beginning("speedtest1", parameters, Plan::default());
+        let record = Record { partial: None, legs, ..record };
+        comparison::judge(&reference, &record, false).unwrap()
+    };
+    let verdict = |report: &Report, of: &str| {
+        let found = report.figures.iter().find(|figure| figure.key == of).unwrap();
+        (found.verdict, found.reason.clone())
+    };
+    let alone = judged(vec![runtime("native", 0.5)]);
+    assert_eq!(verdict(&alone, "native/main/310").0, Reproduced, "{:?}", verdict(&alone, "native/main/310"));
+    let unmeasured = (NotComparable, "the record did not measure `wasm`".to_string());
+    assert_eq!(verdict(&alone, "wasm/main/310"), unmeasured);
+    assert_eq!((alone.claims[0].verdict, &alone.claims[0].reason), (NotComparable, &unmeasured.1));
+    let both = |times: f64| judged(vec![runtime("native", 0.5), runtime("wasm", times)]);
+    assert_eq!(both(1.0).claims[0].verdict, Reproduced, "{}", both(1.0).claims[0].reason);
+    assert_eq!(both(3.0).claims[0].verdict, Differs, "a ratio that does not hold");
 }
