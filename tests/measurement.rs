@@ -376,7 +376,7 @@ fn records_of_other_work_are_not_compared() {
         .prints(&["what differs: --nosync true and its default"]);
     home.repro(&["compare", "one.json", "one.json", "--json", "c.json", "--csv", "-"])
         .exits(0)
-        .prints(&["key,name,unit,a,b,ratio,interval,verdict"]);
+        .prints(&["key,name,unit,a,b,ratio,interval,would_show,verdict"]);
     // What one session saw of another is no drift, but a busy machine is noise.
     assert!(load(&home.file("c.json"))["drift"].as_f64() >= Some(1.0));
     home.repro(&["compare", "one.json", "one.json"]).exits(0).prints(&["the sessions overlapped in time"]);

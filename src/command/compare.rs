@@ -57,7 +57,7 @@ fn publish(args: &CompareArgs, comparison: &Comparison) -> Result<bool> {
 }
 
 /// The columns of the comparison, for programs.
-const COLUMNS: [&str; 8] = ["key", "name", "unit", "a", "b", "ratio", "interval", "verdict"];
+const COLUMNS: [&str; 9] = ["key", "name", "unit", "a", "b", "ratio", "interval", "would_show", "verdict"];
 
 /// A comparison as JSON.
 #[derive(Serialize)]

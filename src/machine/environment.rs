@@ -19,6 +19,9 @@ pub struct Environment {
     /// Variables of this program's own environment that change how programs run. The official tool does not get them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub told: BTreeMap<String, String>,
+    /// The names of the variables that the official tool gets, with SQLITE_TMPDIR where a folder is named for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed: Vec<String>,
     /// The nice value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nice: Option<i32>,
@@ -32,7 +35,8 @@ impl Environment {
             let is_told = TOLD.iter().any(|begin| name.starts_with(begin)) && name != "SQLITE_TMPDIR";
             is_told.then(|| (name, value.to_string_lossy().into_owned()))
         });
-        Environment { told: told.collect(), nice: nice() }
+        let passed = passed().map(|(name, _)| name.to_string_lossy().into_owned());
+        Environment { told: told.collect(), passed: passed.collect(), nice: nice() }
     }
 }
 

@@ -95,6 +95,18 @@ fn head(report: &Report) -> Vec<Text> {
     if !unknown.is_empty() {
         head.push(format!("not known: {}", unknown.join("; ")).into());
     }
+    let few = |figure: &&FigureJudgement| figure.published_runs.is_some_and(|runs| runs < stats::FEWEST_RUNS);
+    let few = report.figures.iter().filter(few).count();
+    if few > 0 {
+        let figures = stats::counted(few as u64, "figure");
+        head.push(
+            format!(
+                "{figures} published from fewer than {} runs: how far off they are is not known",
+                stats::FEWEST_RUNS
+            )
+            .into(),
+        );
+    }
     if let Some(noise) = &report.noise_in_words {
         head.push(Text::new(format!("noise: {noise}; what it can explain is undecided"), Tone::Warning));
     }

@@ -133,6 +133,7 @@ impl Context<'_> {
             name: measured.figure.step.clone(),
             unit: measured.figure.key.kind().unit(),
             published: measured.figure.value,
+            published_runs: measured.figure.runs,
             measured: estimate.map(|(value, _)| value),
             interval: estimate.and_then(|(_, interval)| ends(interval)),
             ratio: measured.ratio.map(|ratio| ratio.value),

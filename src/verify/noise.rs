@@ -10,6 +10,8 @@ pub const MOST_STEAL: f64 = 0.005;
 pub const MOST_PRESSURE: f64 = 0.05;
 /// The same for tasks that wait for memory.
 pub const MOST_MEMORY_PRESSURE: f64 = 0.01;
+/// The CPU time of others that a quiet machine needs for itself, in CPUs.
+pub const MOST_OTHERS: f64 = 0.10;
 /// How much slower the loop in registers, and the walk through memory, may be at one time than at another.
 pub const MOST_DRIFT: (f64, f64) = (1.03, 1.10);
 
@@ -25,6 +27,10 @@ pub struct Noise {
     pub disk: Option<f64>,
     /// The time that some task waited for memory.
     pub memory: Option<f64>,
+    /// The CPU time of others, in CPUs; known only where one process does all the work.
+    pub others: Option<f64>,
+    /// The CPU time of that process, in CPUs.
+    pub own: Option<f64>,
     /// How often a core was slowed down.
     pub throttled: Option<u64>,
     /// The slowest over the fastest time of the loop in registers, and of the walk through memory.
@@ -49,6 +55,8 @@ impl Noise {
             waits: share(&alone, 1000.0, |run| run.noise.as_ref()?.cpu_pressure_us),
             disk: share(&alone, 1000.0, |run| run.noise.as_ref()?.io_pressure_us),
             memory: share(&alone, 1000.0, |run| run.noise.as_ref()?.memory_pressure_us),
+            others: shape.tool.as_ref().and_then(|_| others(&runs)),
+            own: shape.tool.as_ref().and_then(|_| share(&runs, 1000.0, own_us)),
             throttled: runs.iter().map(|run| run.noise.as_ref()?.throttle_events).sum(),
             drift: drift(&runs),
             asleep_ms: runs.iter().map(|run| Some(run.noise.as_ref()?.asleep_us?.max(0) as u64 / 1000)).sum(),
@@ -61,6 +69,7 @@ impl Noise {
         let known = [self.steal.map(|s| s <= MOST_STEAL), self.waits.map(|w| w <= MOST_PRESSURE)];
         let told = [
             self.memory.map(|m| m <= MOST_MEMORY_PRESSURE),
+            self.others.map(|cpus| cpus <= MOST_OTHERS),
             self.throttled.map(|n| n == 0),
             self.asleep_ms.map(|ms| ms < 5),
         ];
@@ -82,7 +91,7 @@ impl Noise {
             Some(false) => {
                 let throttled = if self.throttled.is_some_and(|n| n > 0) { 0.1 } else { 0.0 };
                 let part = |share: Option<f64>| share.unwrap_or_default();
-                1.0 + part(self.steal) + part(self.waits) + part(self.memory) + throttled
+                1.0 + part(self.steal) + part(self.waits) + part(self.memory) + part(self.others) + throttled
             }
             _ => 1.0,
         };
@@ -134,6 +143,9 @@ impl fmt::Display for Noise {
             percent(self.disk, 1),
             self.throttled.map_or("unknown".to_string(), |n| crate::stats::counted(n, "time"))
         )?;
+        if let (Some(others), Some(own)) = (self.others, self.own) {
+            write!(f, ", others had {others:.2} CPUs (at most {MOST_OTHERS:.2}) and the tool {own:.2}")?;
+        }
         match self.asleep_ms.filter(|ms| *ms >= 5) {
             Some(ms) => write!(f, ", slept {:.1} s", ms as f64 / 1000.0),
             None => Ok(()),
@@ -152,6 +164,18 @@ fn share(runs: &[&Run], unit: f64, of: impl Fn(&Run) -> Option<u64>) -> Option<f
     let wall: f64 = runs.iter().filter_map(|run| run.noise.as_ref()?.wall_ms).map(|ms| ms as f64).sum();
     let taken: f64 = runs.iter().map(|run| of(run).map(|n| n as f64)).sum::<Option<f64>>()?;
     Some(taken / unit / wall.max(1.0))
+}
+
+/// Returns the CPU time of a run's process in µs.
+fn own_us(run: &Run) -> Option<u64> {
+    let used = run.resources?;
+    used.user_us.checked_add(used.system_us)
+}
+
+/// Returns the CPU time of all programs less that of the runs' processes, in CPUs.
+fn others(runs: &[&Run]) -> Option<f64> {
+    let all = share(runs, 1.0, |run| run.noise.as_ref()?.busy_ms)?;
+    Some((all - share(runs, 1000.0, own_us)?).max(0.0))
 }
 
 /// Returns the slowest over the fastest of the loops around these runs; `None` if a run lacks them.

@@ -114,6 +114,8 @@ pub struct FigureJudgement {
     pub unit: &'static str,
     /// The published value, in this unit.
     pub published: f64,
+    /// The number of runs that it was published from, if that is known.
+    pub published_runs: Option<u32>,
     /// The measured value in this unit, which is the median of the runs; `None` when there is none.
     pub measured: Option<f64>,
     /// The 95 % interval of the measured value.

@@ -105,7 +105,7 @@ fn figures(shape: &Shape, a: &Record, b: &Record, drift: f64) -> (Table, Vec<(St
         if unlike {
             // What is summed up is not the same, so the sums say nothing of each other.
             row.truncate(5);
-            row.extend(cells(["", "", "a sum of other phases"]));
+            row.extend(cells(["", "", "", "a sum of other phases"]));
         }
         rows.push(row);
         totals.extend(ratio.filter(|_| key.is_sum() && !unlike).map(|ratio| (key.to_string(), ratio)));
@@ -161,6 +161,7 @@ fn columns() -> Vec<Column> {
         right("B"),
         right("A / B"),
         right("95 % interval"),
+        right("would show"),
         left(""),
     ]
 }
@@ -220,6 +221,7 @@ fn row(
         text(&sides[1]),
         ratio.map_or(String::new(), |ratio| format!("{:.3}", ratio.value)),
         interval.map_or(String::new(), |i| format!("{:.3}–{:.3}", i.low, i.high)),
+        ratio.and_then(|ratio| least(&ratio, drift)).map_or(String::new(), |least| format!("{least:.0} %")),
     ]);
     row.push(says);
     (row, ratio)
@@ -287,11 +289,17 @@ fn notes(comparison: &Comparison, a: &Record, b: &Record, settings: &[String]) -
     notes
 }
 
-fn total_line(name: &str, Ratio { value, interval }: &Ratio, drift: f64) -> Option<Text> {
+/// Returns the smallest difference in per cent that would have shown: a ratio this far from 1, with an interval as wide,
+/// excludes 1 and what drift explains.
+fn least(Ratio { value, interval }: &Ratio, drift: f64) -> Option<f64> {
     let Interval { low, high } = (*interval)?;
+    Some(((value / low).max(high / value) * drift - 1.0) * 100.0)
+}
+
+fn total_line(name: &str, ratio: &Ratio, drift: f64) -> Option<Text> {
+    let (Interval { low, high }, value) = (ratio.interval?, ratio.value);
     let word = word(low, high, drift);
-    // A ratio this far from 1, with an interval as wide, would have been shown.
-    let least = ((value / low).max(high / value) * drift - 1.0) * 100.0;
+    let least = least(ratio, drift)?;
     let line = format!(
         "{name}: A / B is {value:.3}, 95 % interval {low:.3} to {high:.3}: {word} (the smallest difference that would \
          have shown is {least:.1} %)"

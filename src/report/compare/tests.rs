@@ -33,7 +33,7 @@ fn phases_are_compared_leg_by_leg() {
 #[test]
 fn few_runs_show_no_difference_and_say_so_once() {
     let table = compare(&times(whole(2), 2), &whole(2)).unwrap().table;
-    assert_eq!(table.rows[0][7], "too few runs to tell");
+    assert_eq!(table.rows[0][8], "too few runs to tell");
     assert_eq!(table.notes.iter().filter(|note| note.contains("too few runs")).count(), 1);
 }
 
@@ -43,7 +43,7 @@ fn what_one_record_has_alone_is_named() {
     part.legs.truncate(1);
     let table = compare(&part, &whole(7)).unwrap().table;
     assert_eq!(table.rows.len(), 5 * 16);
-    assert_eq!(table.rows[16][7], "in one record only");
+    assert_eq!(table.rows[16][8], "in one record only");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn rates_are_faster_when_higher() {
     };
     let Comparison { totals, table, .. } = compare(&oltp(1), &oltp(2)).unwrap();
     assert_eq!(table.rows[1][..6], ["sqld/select-range/rate", "", "/s", "1042", "521", "2.000"]);
-    assert_eq!(table.rows[1][7], "A faster");
+    assert_eq!(table.rows[1][8], "A faster");
     assert_eq!(totals, []);
 }
 
@@ -104,6 +104,6 @@ fn a_total_of_other_phases_is_not_compared() {
     fewer.legs[1].phases.pop();
     let comparison = compare(&fewer, &whole(7)).unwrap();
     let total = comparison.table.rows.iter().find(|row| row[0] == "sqld/total/time").unwrap();
-    assert_eq!(total[7], "a sum of other phases");
+    assert_eq!(total[8], "a sum of other phases");
     assert!(comparison.totals.iter().all(|(name, _)| name != "sqld/total/time"));
 }

@@ -7,6 +7,7 @@ mod factor;
 mod figures;
 mod grade;
 mod keys;
+mod noise;
 mod power;
 mod references;
 
