@@ -4,7 +4,7 @@ use super::super::verdict::Verdict;
 use super::judge::worst;
 use super::{Bounds, Judged};
 use crate::figure::Figures;
-use crate::record::Health;
+use crate::record::{Health, Sample};
 use crate::stats::{FEWEST_RUNS, Ratio, counted, median, order};
 
 /// A phase with its state in each run.
@@ -62,6 +62,17 @@ const FEWEST_SLICES: usize = 10;
 /// The work and the seconds of a slice.
 type Slice = (f64, f64);
 
+/// Returns the slices of a phase, run by run.
+fn slices_of_runs(figures: Figures, leg: &str, phase: &str) -> Result<Vec<(u32, Vec<Slice>)>, Judged> {
+    let samples = figures.record.leg(leg).map(|leg| leg.samples(phase)).unwrap_or_default();
+    if samples.is_empty() {
+        return Err((Verdict::Missing, format!("the record has no sample of {leg}/{phase}")));
+    }
+    let slices =
+        |sample: &Sample| sample.measure.slices_in_seconds().filter(|(_, seconds)| *seconds > 0.0).collect();
+    Ok(samples.into_iter().map(|sample| (sample.run, slices(sample))).collect())
+}
+
 /// Judges whether the rate of a phase stays steady; each run gives one value.
 pub(super) fn judge_steady(
     figures: Figures,
@@ -69,18 +80,11 @@ pub(super) fn judge_steady(
     phase: &str,
     bounds: Bounds,
 ) -> Result<Judged, Judged> {
-    let samples = figures.record.leg(leg).map(|leg| leg.samples(phase)).unwrap_or_default();
-    if samples.is_empty() {
-        return Err((Verdict::Missing, format!("the record has no sample of {leg}/{phase}")));
-    }
     let mut ratios = Vec::new();
-    for sample in samples {
-        let slices: Vec<Slice> =
-            sample.measure.slices_in_seconds().filter(|(_, seconds)| *seconds > 0.0).collect();
+    for (run, slices) in slices_of_runs(figures, leg, phase)? {
         if slices.len() < FEWEST_SLICES {
             let reason = format!(
-                "run {} has {} slices; {FEWEST_SLICES} are needed to compare tenths",
-                sample.run,
+                "run {run} has {} slices; {FEWEST_SLICES} are needed to compare tenths",
                 slices.len()
             );
             return Err((Verdict::NotComparable, reason));
@@ -109,21 +113,12 @@ pub(super) fn judge_slices(
     phase: &str,
     bounds: Bounds,
 ) -> Result<Judged, Judged> {
-    let samples = figures.record.leg(leg).map(|leg| leg.samples(phase)).unwrap_or_default();
-    if samples.is_empty() {
-        return Err((Verdict::Missing, format!("the record has no sample of {leg}/{phase}")));
-    }
     let (mut slowest, mut fastest) = (Vec::new(), Vec::new());
-    for sample in samples {
-        let mut slices: Vec<Slice> =
-            sample.measure.slices_in_seconds().filter(|(_, seconds)| *seconds > 0.0).collect();
+    for (run, mut slices) in slices_of_runs(figures, leg, phase)? {
         slices.pop();
         let mean = rate(&slices);
         if slices.is_empty() || mean <= 0.0 {
-            return Err((
-                Verdict::NotComparable,
-                format!("run {} has no whole slice to compare", sample.run),
-            ));
+            return Err((Verdict::NotComparable, format!("run {run} has no whole slice to compare")));
         }
         let rates = slices.iter().map(|slice| rate(&[*slice]) / mean);
         slowest.push(rates.clone().fold(f64::INFINITY, f64::min));
