@@ -43,6 +43,8 @@ pub enum Metric {
     Failures,
     /// The largest resident set, in MB.
     Memory,
+    /// The database file after the phase, in MB.
+    Size,
 }
 
 /// How a figure is judged.
@@ -60,10 +62,12 @@ pub enum Kind {
     Count,
     /// A memory size, which depends on the run.
     Memory,
+    /// A size of a file, which depends on the amount of work.
+    Size,
 }
 
 impl Metric {
-    const ALL: [(Metric, &str); 13] = [
+    const ALL: [(Metric, &str); 14] = [
         (Metric::Rate, "rate"),
         (Metric::Time, "time"),
         (Metric::Ratio, "ratio"),
@@ -77,6 +81,7 @@ impl Metric {
         (Metric::BusySurfaced, "busy-surfaced"),
         (Metric::Failures, "failures"),
         (Metric::Memory, "memory"),
+        (Metric::Size, "size"),
     ];
 
     fn kind(self) -> Kind {
@@ -87,6 +92,7 @@ impl Metric {
             Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999 | Metric::Max => Kind::Latency,
             Metric::Operations | Metric::Busy | Metric::BusySurfaced | Metric::Failures => Kind::Count,
             Metric::Memory => Kind::Memory,
+            Metric::Size => Kind::Size,
         }
     }
 }
@@ -105,7 +111,7 @@ impl Kind {
             Kind::Rate => "/s",
             Kind::Ratio => "x",
             Kind::Count => "1",
-            Kind::Memory => "MB",
+            Kind::Memory | Kind::Size => "MB",
         }
     }
 }
@@ -133,7 +139,7 @@ impl FigureKey {
             Kind::Time => "time".to_string(),
             Kind::Rate => "rate".to_string(),
             Kind::Latency => "latency".to_string(),
-            Kind::Ratio | Kind::Count | Kind::Memory => self.metric.to_string(),
+            Kind::Ratio | Kind::Count | Kind::Memory | Kind::Size => self.metric.to_string(),
         };
         self.leg.as_ref().map_or(of.clone(), |leg| format!("{leg} {of}"))
     }
@@ -185,7 +191,7 @@ impl FigureKey {
             Kind::Memory if !whole => {
                 Err(format!("memory is known only for a whole leg; use {leg}/{WHOLE}/memory"))
             }
-            Kind::Rate | Kind::Latency if whole => {
+            Kind::Rate | Kind::Latency | Kind::Size if whole => {
                 Err(format!("`{WHOLE}` has a time, a ratio, counts and memory, but no {metric}"))
             }
             Kind::Time | Kind::Ratio | Kind::Count if whole && shape.whole().is_none() => {

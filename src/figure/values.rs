@@ -176,6 +176,7 @@ impl<'a> Figures<'a> {
             Metric::BusySurfaced => count(|measure| measure.busy_surfaced),
             Metric::Failures => count(|measure| Some(measure.failures())),
             Metric::Memory => memory(leg),
+            Metric::Size => each(&|all| Some(database_bytes(all.first()?)? / 1e6)),
         }
     }
 
@@ -237,7 +238,7 @@ impl<'a> Figures<'a> {
     /// nothing was done for most of the time; the phase was cut short; or statements without an answer could
     /// change the percentile. Counts remain valid.
     pub fn spoilt(&self, key: &FigureKey) -> Option<String> {
-        if key.leg.is_none() || matches!(key.kind(), Kind::Count | Kind::Memory) {
+        if key.leg.is_none() || matches!(key.kind(), Kind::Count | Kind::Memory | Kind::Size) {
             return None;
         }
         let (samples, phase) = (self.leg(key)?.samples(&key.phase), &key.phase);
@@ -281,6 +282,12 @@ fn of_runs<'a>(leg: &'a Leg, phases: &[&str]) -> Vec<(u32, Vec<&'a Measure>)> {
         Some((run, columns.iter().map(measure).collect::<Option<Vec<&Measure>>>()?))
     };
     leg.counted().into_iter().filter_map(of).filter(|(_, measures)| !measures.is_empty()).collect()
+}
+
+/// Returns the size of the database after a phase, which each study that measures it gives under this name.
+fn database_bytes(measure: &Measure) -> Option<f64> {
+    let mut numbers = measure.detail.as_ref()?.numbers();
+    numbers.find(|(name, _)| *name == "database_bytes").and_then(|(_, bytes)| bytes.as_f64())
 }
 
 /// Returns the time of a measure in ms, with the precision of its nanoseconds.

@@ -168,6 +168,9 @@ impl Context<'_> {
                 Some(reason) => not_comparable(&reason),
                 None => not_comparable("a count belongs to its run; only claims judge it"),
             },
+            (Kind::Size, _) => {
+                not_comparable("the size of a file follows from the work; only claims judge it")
+            }
             (Kind::Memory, _) => not_comparable("memory use belongs to its run; only claims judge it"),
             (Kind::Latency, _) if !self.strict => {
                 not_comparable("a latency belongs to its machine; only --strict judges it")

@@ -70,10 +70,12 @@ impl<'a> Extent<'a> {
 
     /// Returns why a count is not that of the published quota.
     pub fn why_resized(&self, key: &FigureKey) -> Option<String> {
-        if key.metric != Metric::Operations {
-            return None;
-        }
-        self.resized.as_ref().map(|how| format!("{how}: a different number of operations"))
+        let what = match key.metric {
+            Metric::Operations => "a different number of operations",
+            Metric::Size => "a database of another size",
+            _ => return None,
+        };
+        self.resized.as_ref().map(|how| format!("{how}: {what}"))
     }
 
     /// Returns why a figure at this scale can't be compared with the published one: its phase, or one of

@@ -125,7 +125,7 @@ fn worth(unit: &str, kind: Kind) -> Result<f64, String> {
         (Kind::Rate, _) => "a rate is in /s",
         (Kind::Ratio, _) => "a ratio is in x",
         (Kind::Count, _) => "a count is in 1",
-        (Kind::Memory, _) => "memory is in MB",
+        (Kind::Memory | Kind::Size, _) => "memory and files are in MB",
     };
     Err(format!("unit `{unit}`: {expected}"))
 }
@@ -178,7 +178,7 @@ mod tests {
             (Kind::Rate, "ms", "a rate is in /s"),
             (Kind::Ratio, "%", "a ratio is in x"),
             (Kind::Count, "", "a count is in 1"),
-            (Kind::Memory, "MiB", "memory is in MB"),
+            (Kind::Memory, "MiB", "memory and files are in MB"),
         ] {
             assert!(worth(unit, kind).unwrap_err().ends_with(reason), "{unit}");
         }

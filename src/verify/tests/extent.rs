@@ -2,7 +2,7 @@
 
 use super::clients::{published, record_of};
 use super::reference;
-use crate::record::Record;
+use crate::record::{Detail, Measure, Record};
 use crate::verify::Verdict::{self, Missing, NotComparable, Reproduced};
 use crate::verify::comparison;
 use crate::verify::verdict::Report;
@@ -115,6 +115,29 @@ fn a_million_of_another_scale_is_no_million() {
     // In this study the number of clients is part of the work.
     record.parameters.insert("clients".to_string(), json!(8));
     assert_eq!(work(&report(&record), "--clients"), (Some(false), "published 4, here 8".to_string()));
+}
+
+/// The size of a database follows from how much was written.
+#[test]
+fn a_smaller_database_is_not_the_published_one() {
+    let test = "kind = 'bound'\nfigure = 'sqld/million/size'\nat_least = 9\nat_most = 11";
+    let mut size = reference("sqlitend-million");
+    let text = format!("id = 'size'\ntext = 'ten MB'\n{test}");
+    size.about.claims.push(toml::from_str(&text).unwrap());
+    for (bytes, verdict) in [(10_400_000, Reproduced), (12_000_000, Verdict::Differs)] {
+        let of = |phase: &str, _| Measure {
+            detail: Detail::of(&json!({"database_bytes": bytes})),
+            ..published("million", phase)
+        };
+        let mut record = record_of("million", &["million"], 6, of);
+        let judged = |record: &Record| claim(&comparison::judge(&size, record, false).unwrap(), "size");
+        assert_eq!(judged(&record).0, verdict);
+        record.parameters.insert("scale".to_string(), json!("1/100"));
+        let reason = "--scale 1/100 instead of 1/1: a database of another size";
+        assert_eq!(judged(&record), (NotComparable, reason.to_string()));
+    }
+    let record = record_of("million", &["million"], 6, |phase, _| published("million", phase));
+    assert_eq!(claim(&comparison::judge(&size, &record, false).unwrap(), "size").0, Missing);
 }
 
 /// A phase that did not shrink with the others says nothing about what was published.

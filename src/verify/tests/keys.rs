@@ -9,7 +9,7 @@ fn check(key: &str, study: &str) -> Result<(), String> {
 
 #[test]
 fn keys_round_trip() {
-    let metrics = "rate time ratio p50 p95 p99 p999 max operations busy busy-surfaced failures memory"
+    let metrics = "rate time ratio p50 p95 p99 p999 max operations busy busy-surfaced failures memory size"
         .split(' ')
         .map(|metric| format!("sqld/clients-16/{metric}"));
     let metrics: Vec<String> = metrics.collect();
@@ -46,6 +46,7 @@ fn each_study_knows_its_figures() {
         ("wasm/TOTAL", "speedtest1"),
         ("in-ram/mixed/p999", "oltp"),
         ("disk-bound/total/time", "oltp"),
+        ("in-ram/bulk-insert/size", "oltp"),
         ("embedded/insert-1/time", "serverless"),
         ("sqld/total/ratio", "serverless"),
         ("sqld/total/failures", "serverless"),
@@ -63,6 +64,7 @@ fn each_study_knows_its_figures() {
         ("embedded/insert-1/ratio", "serverless", "`embedded` is the baseline of all ratios"),
         ("sqld/insert-1/memory", "serverless", "sqld/total/memory"),
         ("sqld/total/p50", "serverless", "no p50"),
+        ("in-ram/total/size", "oltp", "no size"),
         ("sqld/total/rate", "serverless", "no rate"),
     ] {
         let error = check(key, study).unwrap_err();

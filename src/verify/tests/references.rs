@@ -68,7 +68,7 @@ fn figures_that_the_study_does_not_have() {
         ),
         ("sqld/insert-10/ratio,x,9.9,ms", "ref.csv: line 4: unit `ms`: a ratio is in x"),
         ("sqld/insert-10/ratio,x,9.9×,x", "ref.csv: line 4: `9.9×` is not a figure"),
-        ("sqld/total/memory,x,35,ms", "ref.csv: line 4: unit `ms`: memory is in MB"),
+        ("sqld/total/memory,x,35,ms", "ref.csv: line 4: unit `ms`: memory and files are in MB"),
         ("sqld/total/busy,x,0,ms", "ref.csv: line 4: unit `ms`: a count is in 1"),
     ] {
         let error = with(line);
